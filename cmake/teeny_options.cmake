@@ -1,0 +1,10 @@
+# Warnings and build-wide settings for teeny's own code.
+add_library(teeny_options INTERFACE)
+target_compile_options(teeny_options INTERFACE -Wall -Wextra -Wno-missing-field-initializers)
+if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+  target_compile_options(teeny_options INTERFACE -Werror=reorder-init-list -Wno-missing-designated-field-initializers)
+endif()
+if(TEENY_SANITIZE)
+  add_compile_options(-fsanitize=${TEENY_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=${TEENY_SANITIZE})
+endif()
