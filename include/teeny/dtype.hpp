@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 namespace teeny {
 
@@ -59,30 +58,5 @@ constexpr const char* name_of(DType type) {
   constexpr const char* names[] = {"bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64"};
   return static_cast<int>(type) < dtype_count ? names[static_cast<int>(type)] : "?";
 }
-
-// Host types of f16 and bf16: two bytes with exact conversions from and to float.
-struct half;
-struct bfloat16;
-
-namespace detail {
-// The DType of a C++ element type as a number, or -1. Integers go by width and sign, so that long and long long work.
-template <class T>
-constexpr int dtype_index() {
-  if constexpr (std::is_same_v<T, bool>) return static_cast<int>(DType::boolean);
-  else if constexpr (std::is_same_v<T, half>) return static_cast<int>(DType::f16);
-  else if constexpr (std::is_same_v<T, bfloat16>) return static_cast<int>(DType::bf16);
-  else if constexpr (std::is_same_v<T, float>) return static_cast<int>(DType::f32);
-  else if constexpr (std::is_same_v<T, double>) return static_cast<int>(DType::f64);
-  else if constexpr (std::is_integral_v<T>) {
-    constexpr int width = sizeof(T) == 1 ? 0 : sizeof(T) == 2 ? 1 : sizeof(T) == 4 ? 2 : 3;
-    return static_cast<int>(std::is_signed_v<T> ? DType::i8 : DType::u8) + width;
-  } else return -1;
-}
-}  // namespace detail
-
-// The DType of a C++ element type.
-template <class T>
-  requires(detail::dtype_index<T>() >= 0)
-inline constexpr DType dtype_of = static_cast<DType>(detail::dtype_index<T>());
 
 }  // namespace teeny
