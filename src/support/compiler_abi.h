@@ -49,16 +49,17 @@ typedef struct teeny_compile_request {
   const teeny_fact* facts;  /* assumed to hold: the guard of the variant to make */
   size_t fact_count;
   const char* dump;         /* TEENY_DUMP's list, or NULL */
+  int32_t analyse_only;     /* stop after the analysis: relevant_facts, no program (making one all the same is allowed) */
 } teeny_compile_request;
 
 /* Everything points into memory owned by `owner`, until release(). */
 typedef struct teeny_compile_result {
   int32_t ok;
-  teeny_bytes program;              /* the target's own form: a shared object on a CPU, serialised tt for the interpreter */
+  teeny_bytes program;              /* empty with analyse_only; the target's own form: a shared object on a CPU, serialised tt for the interpreter */
   const char* metadata;             /* JSON: {"entry", "arena_bytes", "arguments": [{"type", "pointer"}], "phases": {name: ms}, …} */
   const teeny_fact* relevant_facts; /* which facts would have widened an access, most useful first */
   size_t relevant_fact_count;
-  const char* diagnostics;          /* JSON: [{"severity", "message", "help", "operation": pre-order number or -1}] */
+  const char* diagnostics;          /* JSON: [{"severity", "message", "help", "operation": pre-order number or -1, "code"?: "unsupported"}] */
   const char* dump_text;            /* what `dump` asked for, or NULL */
   void* owner;
 } teeny_compile_result;
