@@ -8,7 +8,7 @@ namespace {
 constexpr OperationInfo table[] = {
 #define TEENY_OPERATION(name, kind, effect, operands, elements, meaning) \
   {Opcode::name, #name, Kind::kind, Effect::effect, operands, Elements::elements, meaning},
-#include "lang/operations.def"
+#include <teeny/detail/operations.def>
 };
 }  // namespace
 

@@ -7,17 +7,13 @@
 #include <string_view>
 #include <vector>
 
+#include <teeny/detail/opcode.hpp>
 #include <teeny/dtype.hpp>
 
 namespace teeny::trace {
 
 // Raised whenever the meaning of a serialised trace changes; a compiler refuses another version.
 inline constexpr std::uint32_t format_version = 1;
-
-enum class Opcode : std::uint16_t {
-#define TEENY_OPERATION(name, kind, effect, operands, elements, meaning) name,
-#include "operations.def"
-};
 
 enum class Kind : std::uint8_t { unary, binary, comparison, ternary, leaf, shape, memory, matrix, region, control, hint, debug };
 enum class Effect : std::uint8_t { pure, read, write, control };
