@@ -15,6 +15,11 @@ namespace teeny::trace {
 // Raised whenever the meaning of a serialised trace changes; a compiler refuses another version.
 inline constexpr std::uint32_t format_version = 1;
 
+// What a verified body keeps to: elements of one value, its rank, and regions inside regions.
+inline constexpr std::int64_t max_elements = std::int64_t{1} << 20;
+inline constexpr int max_rank = 8;
+inline constexpr int max_depth = 64;
+
 enum class Kind : std::uint8_t { unary, binary, comparison, ternary, leaf, shape, memory, matrix, region, control, hint, debug };
 enum class Effect : std::uint8_t { pure, read, write, control };
 enum class Elements : std::uint8_t { any, number, integer, floating, integer_or_bool, boolean, special };
@@ -98,10 +103,12 @@ struct Trace {
 
 // The body in the one binary form (little-endian, starts with format_version). Equal bodies have equal bytes.
 std::vector<std::uint8_t> serialise(const Body& body);
-// The inverse; throws teeny::Error on anything that is not a verified body of this version.
+// The inverse; throws teeny::Error on anything that is not a verified body of this version. Sites come out in pre-order.
 Body deserialise(const std::uint8_t* bytes, std::size_t size);
 
-// The empty string, or what is wrong with the body: undefined or doubly defined values, types, regions, attributes.
+// The empty string, or the first thing that is wrong with the body: undefined or doubly defined values, types, regions,
+// attributes; as "operation 12, add: rule; got …". Operations are numbered in pre-order from 0. The regions of reduce and
+// scan see no value from outside, are free of memory, and compute on rank 0.
 std::string verify(const Body& body);
 
 // The body as text, for TEENY_DUMP=trace and tests.
