@@ -45,8 +45,13 @@ struct Words {
   mlir::Type type = e.wide_integer_type();
 
   Value constant(std::uint64_t bits) { return make_constant(e.builder(), type, bits); }
-  Value left(Value n, Value distance) { return e.shift_left(n, distance); }
-  Value right(Value n, Value distance) { return e.shift_right_unsigned(n, distance); }
+  Value left(Value n, Value distance) { return in_range(e.shift_left(n, distance)); }
+  Value right(Value n, Value distance) { return in_range(e.shift_right_unsigned(n, distance)); }
+  // Distances here are below 64.
+  Value in_range(Value shifted) {
+    shifted.getDefiningOp()->setAttr(exact_mark, e.builder().getUnitAttr());
+    return shifted;
+  }
   // The upper and the lower half of a product.
   std::pair<Value, Value> product(Value n, Value m) {
     auto op = mlir::arith::MulUIExtendedOp::create(e.builder(), n, m);

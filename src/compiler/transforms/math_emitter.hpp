@@ -9,6 +9,9 @@
 
 namespace teeny::compiler {
 
+/// The attribute on operations that expand_exact need not look at again.
+inline constexpr llvm::StringLiteral exact_mark = "teeny.exact";
+
 /// `type` with another element type; a scalar becomes the element type itself.
 mlir::Type with_element_type(mlir::Type type, mlir::Type element);
 

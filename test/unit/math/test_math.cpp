@@ -11,7 +11,9 @@
 
 #include <gtest/gtest.h>
 
+#include "compiler/transforms/expand_exact.hpp"
 #include "compiler/transforms/expand_math.hpp"
+#include "formats.hpp"
 #include "jit.hpp"
 
 namespace teeny::test {
@@ -44,15 +46,6 @@ const Function functions[] = {
     {"sigmoid", "", sigmoid, {{2.5, 2.5}, {2.5, 2.5}}},
 };
 
-// What a test needs to know of a format; Bits holds the values.
-struct Format {
-  const char* name;
-  int significant, lowest_exponent;   // bits of the significand; exponent of the smallest normal number
-  long double largest;
-};
-constexpr Format f16{"f16", 11, -14, 65504}, bf16{"bf16", 8, -126, 0x1.fep127L};
-constexpr Format f32{"f32", 24, -126, std::numeric_limits<float>::max()}, f64{"f64", 53, -1022, std::numeric_limits<double>::max()};
-
 // Distance of `got` from `exact` in units of the last place of `exact`. Infinity stands for the power of two that follows
 // the largest number, so that overflow is measured as well.
 double error_in_ulp(long double got, long double exact, const Format& format) {
@@ -81,7 +74,9 @@ Jit compile(const Function& function, const char* type, bool vectors, MathFacts 
         op->getResult(0).replaceAllUsesWith(compiler::expand_sigmoid(builder, op->getLoc(), op->getOperand(0), facts));
         op->erase();
       });
-    return compiler::expand_math(module, facts);
+    if (failed(compiler::expand_math(module, facts))) return mlir::failure();
+    // Without the conversions' own expansion, some machines flush bf16 results below the normal range.
+    return compiler::expand_exact(module, {});
   });
 }
 
@@ -155,17 +150,8 @@ TEST_P(MathTest, f64_stays_within_its_bound) {
       EXPECT_LE(measure<double>(GetParam(), vectors, {.fma_fused = fused}, f64), GetParam().bound[1][fused ? 0 : 1]);
 }
 
-double decode(std::uint16_t bits, const Format& format) {
-  const int mantissa_bits = format.significant - 1;
-  const int exponent = (bits & 0x7fff) >> mantissa_bits, mantissa = bits & ((1 << mantissa_bits) - 1);
-  const double sign = bits & 0x8000 ? -1 : 1;
-  if (exponent == (0x7fff >> mantissa_bits)) return mantissa ? NAN : sign * HUGE_VAL;
-  if (exponent == 0) return sign * std::ldexp(mantissa, format.lowest_exponent - mantissa_bits);
-  return sign * std::ldexp(mantissa + (1 << mantissa_bits), exponent - 1 + format.lowest_exponent - mantissa_bits);
-}
-
 TEST_P(MathTest, every_16_bit_value_is_all_but_correctly_rounded) {
-  for (const Format& format : {f16}) {
+  for (const Format& format : {f16, bf16}) {
     Jit jit = compile(GetParam(), format.name, true, {});
     ASSERT_TRUE(jit.valid());
     std::vector<std::uint16_t> x(65536), y(65536);
