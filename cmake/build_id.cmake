@@ -1,0 +1,21 @@
+# Writes OUTPUT with the build's identity: the version and a digest of every source file that decides what programs are.
+# Run as a script: cmake -D ROOT=… -D VERSION=… -D OUTPUT=… -P build_id.cmake. The file changes only when the identity does.
+file(GLOB_RECURSE sources LIST_DIRECTORIES false ${ROOT}/include/teeny/* ${ROOT}/src/lang/* ${ROOT}/src/support/*
+     ${ROOT}/src/compiler/*)
+list(SORT sources)
+set(digests "")
+foreach(source IN LISTS sources)
+  file(SHA256 ${source} digest)
+  file(RELATIVE_PATH name ${ROOT} ${source})
+  string(APPEND digests "${name} ${digest}\n")
+endforeach()
+string(SHA256 contents "${digests}")
+string(SUBSTRING ${contents} 0 16 contents)
+set(text "/* Made by cmake/build_id.cmake. */\n#define TEENY_BUILD_ID \"${VERSION}-${contents}\"\n")
+set(before "")
+if(EXISTS ${OUTPUT})
+  file(READ ${OUTPUT} before)
+endif()
+if(NOT before STREQUAL text)
+  file(WRITE ${OUTPUT} "${text}")
+endif()

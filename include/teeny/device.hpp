@@ -1,0 +1,129 @@
+// Devices: where buffers live and kernels run.
+//
+// Device is a handle to one of the process's devices; opening a device twice gives the same one. All members may be called
+// from several threads at once.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include <teeny/buffer.hpp>
+#include <teeny/options.hpp>
+#include <teeny/stream.hpp>
+
+namespace teeny {
+
+struct DeviceInfo {
+  std::string spec;                // what open() takes: "cpu", "interpreter", "cuda:0"
+  std::string name;                // the maker's
+  std::string target;              // what programs are compiled for: "cpu:x86-64-v4+avx512bf16"
+  std::uint64_t memory_bytes = 0;  // in all; 0: unknown
+  std::uint64_t cache_bytes = 0;   // last-level cache that a launch can expect for itself; 0: unknown
+  std::uint64_t max_grid[3] = {};  // programs along each axis of a launch
+  int parallel = 1;                // programs that run at once
+};
+
+// Every device found here, the best first; the interpreter is last.
+TEENY_EXPORT std::vector<DeviceInfo> devices();
+
+class TEENY_EXPORT Device {
+ public:
+  // The device that TEENY_DEVICE names, or the best one here.
+  static Device open();
+  // Throws invalid_argument for a text that is no spec and unsupported for a device that is not here, naming those that are.
+  static Device open(std::string_view spec);
+
+  const DeviceInfo& info() const;
+
+  // Memory with undefined contents for `count` elements; throws out_of_memory.
+  template <class T>
+  Buffer<T> buffer(std::size_t count) const {
+    return Buffer<T>(detail::allocate(state_, count, sizeof(T)));
+  }
+  AnyBuffer buffer(DType dtype, std::size_t count) const {
+    return {dtype, detail::allocate(state_, count, size_of(dtype))};
+  }
+
+  // A new buffer with a copy of the host's elements.
+  template <class T>
+  Buffer<T> upload(std::span<const T> host) const {
+    Buffer<T> result = buffer<T>(host.size());
+    result.upload(host);
+    return result;
+  }
+  template <class T>
+  Buffer<T> upload(const std::vector<T>& host) const {
+    if constexpr (std::is_same_v<T, bool>) {  // std::vector<bool> has no bytes to copy from
+      const std::vector<std::uint8_t> bytes(host.begin(), host.end());
+      Buffer<bool> result = buffer<bool>(bytes.size());
+      detail::copy_in(result.view(), bytes.data(), bytes.size());
+      return result;
+    } else {
+      return upload(std::span<const T>(host));
+    }
+  }
+
+  // A new stream beside the default one.
+  Stream stream() const;
+  // Waits for all work on all streams; throws the first error of earlier work, once.
+  void synchronize() const;
+
+  // How many programs of a grid run at once, where the device lets that be chosen (a CPU: threads, the caller's included);
+  // at first TEENY_CPU_THREADS or all processors. Throws unsupported elsewhere, invalid_argument below 1.
+  void set_parallel(int count) const;
+  int parallel() const;
+
+  // Compile a kernel ahead of its launches, for arguments like these, or with its element types given and no arguments:
+  // compile<float>(Softmax{}). The result is a Handle; defined in <teeny/launch.hpp>.
+  template <class K, class... A>
+    requires(sizeof...(A) > 0 && !std::same_as<K, CompileOptions> && !(std::same_as<std::remove_cvref_t<A>, CompileOptions> || ...))
+  auto compile(const K& kernel, A&&... arguments) const;
+  template <class K, class... A>
+    requires(sizeof...(A) > 0)
+  auto compile(const CompileOptions& options, const K& kernel, A&&... arguments) const;
+  template <class... D, class K>
+  auto compile(const K& kernel, const CompileOptions& options = {}) const;
+  // The same on a thread of its own. The result is a Pending<Handle>; the kernel is recorded before the call returns.
+  template <class K, class... A>
+    requires(sizeof...(A) > 0 && !(std::same_as<std::remove_cvref_t<A>, CompileOptions> || ...))
+  auto compile_async(const K& kernel, A&&... arguments) const;
+  template <class... D, class K>
+  auto compile_async(const K& kernel, const CompileOptions& options = {}) const;
+
+  bool operator==(const Device&) const = default;
+  runtime::DeviceState* state() const { return state_; }
+  explicit Device(runtime::DeviceState* state) : state_(state) {}
+
+ private:
+  runtime::DeviceState* state_;  // lives to the end of the process
+};
+
+template <class T>
+Buffer<T> Buffer<T>::wrap(const Device& device, T* host, std::size_t count) {
+  return Buffer(detail::wrap_host(device.state(), host, count, sizeof(T)));
+}
+
+template <class T>
+Device Buffer<T>::device() const {
+  return Device(view_.device);
+}
+
+// Where device_print writes its lines; at first standard output. The function is called by one thread at a time.
+TEENY_EXPORT void set_print_sink(std::function<void(std::string_view)> sink);
+
+// What the process did to get its programs.
+struct ProgramStatistics {
+  std::uint64_t compiles = 0;         // programs made by the compiler
+  std::uint64_t analyses = 0;         // requests for a kernel's facts alone
+  std::uint64_t cache_hits = 0;       // programs read from the cache's folder
+  std::uint64_t cache_rebuilds = 0;   // entries found damaged and made again
+};
+TEENY_EXPORT ProgramStatistics program_statistics();
+
+}  // namespace teeny

@@ -1,0 +1,16 @@
+// CompileOptions: how a kernel is compiled, where the kernel itself does not say.
+#pragma once
+
+namespace teeny {
+
+struct CompileOptions {
+  int warps = 0;              // groups of lanes that run one program; 0: the target's choice
+  int stages = 0;             // depth of the pipelining of loops that do not say theirs; 0: the target's choice
+  int max_registers = 0;      // a lane's; 0: no limit
+  bool reproducible = false;  // reductions follow their defined tree bit for bit
+  bool contract = true;       // a * b + c may be rounded once
+  bool debug_info = false;    // line tables in the program
+  bool operator==(const CompileOptions&) const = default;
+};
+
+}  // namespace teeny

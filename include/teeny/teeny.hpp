@@ -1,0 +1,13 @@
+// All of teeny for one who writes and launches kernels.
+#pragma once
+
+#include <teeny/buffer.hpp>
+#include <teeny/device.hpp>
+#include <teeny/dispatch.hpp>
+#include <teeny/dtype.hpp>
+#include <teeny/error.hpp>
+#include <teeny/half.hpp>
+#include <teeny/kernel.hpp>
+#include <teeny/launch.hpp>
+#include <teeny/stream.hpp>
+#include <teeny/tl.hpp>

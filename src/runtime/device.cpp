@@ -1,0 +1,163 @@
+#include <teeny/device.hpp>
+
+#include <algorithm>
+#include <charconv>
+
+#include <teeny/error.hpp>
+
+#include "runtime/device_state.hpp"
+#include "runtime/statistics.hpp"
+#include "support/log.hpp"
+
+namespace teeny {
+
+namespace runtime {
+
+Statistics& statistics() {
+  static auto& counters = *new Statistics;
+  return counters;
+}
+
+Program* DeviceState::find_program(const detail::RecordedKernelPtr& kernel, const CompileOptions& options) {
+  const auto known = [&]() -> Program* {
+    const auto found = known_.find(kernel.get());
+    if (found == known_.end()) return nullptr;
+    for (const Known& entry : found->second)
+      if (entry.options == options) return entry.program;
+    return nullptr;
+  };
+  {
+    const std::shared_lock lock(programs_mutex_);
+    if (Program* program = known()) return program;
+  }
+  const std::unique_lock lock(programs_mutex_);
+  if (Program* program = known()) return program;
+  const std::string key = kernel->digest() + " " + std::to_string(options.warps) + " " + std::to_string(options.stages) + " " +
+                          std::to_string(options.max_registers) + " " + std::to_string(options.reproducible) +
+                          std::to_string(options.contract) + std::to_string(options.debug_info);
+  std::unique_ptr<Program>& program = programs_[key];
+  if (!program) {
+    program = std::make_unique<Program>(*driver, *kernel, options);
+    if (support::list_has(support::environment("TEENY_DUMP"), "trace")) {
+      const std::string text = "// trace of " + kernel->name() + "\n" + trace::to_text(kernel->trace().body);
+      std::fwrite(text.data(), 1, text.size(), stderr);
+    }
+  }
+  known_[kernel.get()].push_back({kernel, options, program.get()});
+  return program.get();
+}
+
+std::shared_ptr<DriverStream> DeviceState::make_stream() {
+  std::shared_ptr<DriverStream> stream = driver->make_stream();
+  const std::lock_guard lock(streams_mutex_);
+  std::erase_if(streams_, [](const auto& weak) { return weak.expired(); });
+  streams_.push_back(stream);
+  return stream;
+}
+
+void DeviceState::synchronize() {
+  std::vector<std::shared_ptr<DriverStream>> streams;
+  {
+    const std::lock_guard lock(streams_mutex_);
+    for (const auto& weak : streams_)
+      if (auto stream = weak.lock()) streams.push_back(std::move(stream));
+  }
+  std::exception_ptr first;
+  const auto wait = [&](DriverStream& stream) {
+    try {
+      stream.synchronize();
+    } catch (...) {
+      if (!first) first = std::current_exception();
+    }
+  };
+  wait(driver->default_stream());
+  for (const auto& stream : streams) wait(*stream);
+  if (first) std::rethrow_exception(first);
+}
+
+namespace {
+
+std::string list_of_devices() {
+  std::string text;
+  for (const DeviceInfo& info : devices()) text += (text.empty() ? "'" : ", '") + info.spec + "'";
+  return text;
+}
+
+struct Spec {
+  std::string kind;
+  int index = 0;
+};
+
+Spec parse_spec(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  Spec spec{.kind = std::string(text.substr(0, colon)), .index = 0};
+  bool good = !spec.kind.empty() && std::all_of(spec.kind.begin(), spec.kind.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+  if (colon != std::string_view::npos) {
+    const std::string_view number = text.substr(colon + 1);
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), spec.index);
+    good = good && error == std::errc() && end == number.data() + number.size() && spec.index >= 0;
+  }
+  if (!good)
+    throw Error(ErrorCode::invalid_argument, "Device::open: a kind of device, and its number; got '" + std::string(text) +
+                                                 "', expected one of " + list_of_devices() + "\nhelp: look at TEENY_DEVICE");
+  return spec;
+}
+
+}  // namespace
+
+DeviceState* open_device(std::string_view text) {
+  static std::mutex mutex;
+  static auto& opened = *new std::unordered_map<std::string, std::unique_ptr<DeviceState>>;
+  const Spec spec = parse_spec(text);
+  const std::lock_guard lock(mutex);
+  for (const auto& driver : drivers()) {
+    if (driver->kind() != spec.kind) continue;
+    if (static_cast<std::size_t>(spec.index) >= driver->devices().size()) break;
+    std::unique_ptr<DeviceState>& state = opened[spec.kind + ":" + std::to_string(spec.index)];
+    if (!state) state = std::make_unique<DeviceState>(driver->open(spec.index));
+    return state.get();
+  }
+  throw Error(ErrorCode::unsupported, "Device::open: the device must be here; got '" + std::string(text) + "', expected one of " +
+                                          list_of_devices() + "\nhelp: check its driver, or choose another with TEENY_DEVICE");
+}
+
+}  // namespace runtime
+
+std::vector<DeviceInfo> devices() {
+  std::vector<DeviceInfo> list;
+  for (const auto& driver : runtime::drivers())
+    for (DeviceInfo& info : driver->devices()) list.push_back(std::move(info));
+  return list;
+}
+
+Device Device::open() {
+  const std::string chosen = support::environment("TEENY_DEVICE");
+  return open(chosen.empty() ? devices().front().spec : chosen);
+}
+
+Device Device::open(std::string_view spec) { return Device(runtime::open_device(spec)); }
+
+const DeviceInfo& Device::info() const { return state_->driver->info(); }
+
+Stream Device::stream() const { return Stream(state_->make_stream(), state_); }
+
+void Device::synchronize() const { state_->synchronize(); }
+
+int Device::parallel() const { return state_->driver->parallel(); }
+
+void Device::set_parallel(int count) const {
+  if (count < 1)
+    throw Error(ErrorCode::invalid_argument, "set_parallel: at least one program runs at once; got " + std::to_string(count) +
+                                                 ", expected 1 or more\nhelp: Device::parallel() tells the present number");
+  state_->driver->set_parallel(count);
+}
+
+ProgramStatistics program_statistics() {
+  const runtime::Statistics& counters = runtime::statistics();
+  return {.compiles = counters.compiles.load(),
+          .analyses = counters.analyses.load(),
+          .cache_hits = counters.cache_hits.load(),
+          .cache_rebuilds = counters.cache_rebuilds.load()};
+}
+
+}  // namespace teeny

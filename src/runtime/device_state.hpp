@@ -1,0 +1,43 @@
+// A device of this process: its driver's object, its programs, its streams.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/driver/driver.hpp"
+#include "runtime/program.hpp"
+
+namespace teeny::runtime {
+
+struct DeviceState {
+  explicit DeviceState(std::unique_ptr<DriverDevice> opened) : driver(std::move(opened)) {}
+
+  // Two recordings of equal bodies share a program.
+  Program* find_program(const detail::RecordedKernelPtr& kernel, const CompileOptions& options);
+  std::shared_ptr<DriverStream> make_stream();
+  // Waits for all streams; throws the first failure after all have ended.
+  void synchronize();
+
+  const std::unique_ptr<DriverDevice> driver;
+
+ private:
+  struct Known {
+    detail::RecordedKernelPtr kernel;  // keeps the key's address taken
+    CompileOptions options;
+    Program* program;
+  };
+
+  std::shared_mutex programs_mutex_;
+  std::unordered_map<const detail::RecordedKernel*, std::vector<Known>> known_;  // guarded by programs_mutex_
+  std::unordered_map<std::string, std::unique_ptr<Program>> programs_;           // the same; by digest and options
+  std::mutex streams_mutex_;
+  std::vector<std::weak_ptr<DriverStream>> streams_;  // guarded by streams_mutex_
+};
+
+// The state of a device that a spec names; opened on first use, never closed. Throws as Device::open.
+DeviceState* open_device(std::string_view spec);
+
+}  // namespace teeny::runtime

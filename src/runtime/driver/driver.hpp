@@ -1,0 +1,113 @@
+// What the runtime asks of a kind of device. Everything above this interface is the same for all devices.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <teeny/buffer.hpp>
+#include <teeny/device.hpp>
+#include <teeny/launch.hpp>
+
+#include "lang/trace.hpp"
+
+namespace teeny::runtime {
+
+// One allocation. `address` is what the device's programs see.
+class DeviceMemory {
+ public:
+  virtual ~DeviceMemory() = default;
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+};
+
+// A program as the device runs it.
+class Executable {
+ public:
+  virtual ~Executable() = default;
+};
+
+using Argument = detail::LaunchArgument;
+
+// One launch, checked: the grid is within the limits and not empty, the buffers are this device's.
+struct Launch {
+  Executable* executable = nullptr;
+  const std::uint64_t* slots = nullptr;  // one a kernel argument
+  const Argument* arguments = nullptr;
+  std::size_t argument_count = 0;
+  std::array<std::uint32_t, 3> grid{1, 1, 1};
+  const detail::RecordedKernelPtr* kernel = nullptr;  // for messages
+};
+
+class DriverEvent {
+ public:
+  virtual ~DriverEvent() = default;
+  virtual bool done() = 0;
+  virtual void synchronize() = 0;
+  virtual double seconds() = 0;  // on the device's clock; only where done()
+};
+
+// Ordered work. Members may be called from several threads. Work that fails makes the stream drop what follows up to the
+// next synchronize(), which throws that failure.
+class DriverStream {
+ public:
+  virtual ~DriverStream() = default;
+  virtual void launch(const Launch& launch) = 0;
+  virtual std::shared_ptr<DriverEvent> record() = 0;
+  virtual void wait(const std::shared_ptr<DriverEvent>& event) = 0;
+  virtual void synchronize() = 0;
+};
+
+// What the program's metadata says.
+struct ProgramMetadata {
+  std::string entry;
+  std::uint64_t arena_bytes = 0;
+};
+
+class DriverDevice {
+ public:
+  virtual ~DriverDevice() = default;
+  virtual const DeviceInfo& info() const = 0;
+
+  // Throws out_of_memory. At least one byte is allocated, so that an empty buffer is no null buffer.
+  virtual std::shared_ptr<DeviceMemory> allocate(std::uint64_t bytes) = 0;
+  // Throws unsupported where programs cannot reach host memory.
+  virtual std::shared_ptr<DeviceMemory> wrap(void* host, std::uint64_t bytes) = 0;
+  // The host's pointer to an address of the memory, or null. What the host may write there counts as written.
+  virtual void* host_pointer(DeviceMemory& memory, std::uint64_t address, std::uint64_t bytes) = 0;
+  // Blocking; the caller has synchronised.
+  virtual void copy_in(DeviceMemory& memory, std::uint64_t address, const void* host, std::uint64_t bytes) = 0;
+  virtual void copy_out(const DeviceMemory& memory, std::uint64_t address, void* host, std::uint64_t bytes) = 0;
+  virtual void copy(DeviceMemory& to, std::uint64_t to_address, const DeviceMemory& from, std::uint64_t from_address,
+                    std::uint64_t bytes) = 0;
+
+  // The second level of the cache: a device that turns the compiler's portable bytes into its own says what that depends
+  // on (device, driver, assembler) and does it. An empty text: the portable bytes are what load() takes.
+  virtual std::string assembler_identity() const { return {}; }
+  virtual std::vector<std::uint8_t> assemble(const std::vector<std::uint8_t>& portable) { return portable; }
+  virtual std::unique_ptr<Executable> load(const std::vector<std::uint8_t>& program, const ProgramMetadata& metadata) = 0;
+
+  virtual DriverStream& default_stream() = 0;
+  virtual std::shared_ptr<DriverStream> make_stream() = 0;
+  virtual int parallel() const = 0;
+  virtual void set_parallel(int count) = 0;
+};
+
+// A kind of device. Finding none is no error.
+class Driver {
+ public:
+  virtual ~Driver() = default;
+  virtual std::string kind() const = 0;                 // "cpu": the part of a spec before the colon
+  virtual std::vector<DeviceInfo> devices() = 0;        // those found here, in the order of their numbers
+  virtual std::unique_ptr<DriverDevice> open(int index) = 0;
+};
+
+// Every driver, the preferred first. A new kind of device adds its line in drivers.cpp.
+const std::vector<std::unique_ptr<Driver>>& drivers();
+
+std::unique_ptr<Driver> make_cpu_driver();
+std::unique_ptr<Driver> make_interpreter_driver();
+
+}  // namespace teeny::runtime

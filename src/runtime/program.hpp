@@ -1,0 +1,73 @@
+// Programs: a kernel body compiled for one device, as a few variants.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "lang/trace.hpp"
+#include "runtime/compiler/compiler.hpp"
+#include "runtime/driver/driver.hpp"
+#include "runtime/program_cache.hpp"
+#include "support/digest.hpp"
+
+namespace teeny::runtime {
+
+// The variants of one body, options and device. A variant's guard is a set of facts about the launch; a launch takes the
+// variant whose guard is exactly the relevant facts that hold, and until max_variants are made such a variant is made where
+// it is missing. Beyond that it takes the most special one that fits; the general one, which always fits, has no guard and
+// counts as one of the max_variants. All members may be called from several threads; one compile is in flight at a time.
+class Program {
+ public:
+  static constexpr std::size_t max_variants = 4;
+
+  Program(DriverDevice& device, const detail::RecordedKernel& kernel, const CompileOptions& options);
+
+  // The executable for this launch. The common case takes no lock. Throws what the compile throws.
+  Executable& choose(const Argument* arguments, const detail::RecordedKernel& kernel);
+  // Makes sure of the general variant.
+  void prepare_general(const detail::RecordedKernel& kernel);
+
+  std::size_t variant_count() const;
+
+ private:
+  struct Variant {
+    std::uint64_t guard = 0;  // bits of relevant facts
+    Executable* executable = nullptr;
+  };
+  // Never changed once it is published; a new one replaces it.
+  struct Table {
+    std::vector<teeny_fact> relevant;  // bit i of a guard is relevant[i]; at most 64
+    std::vector<Variant> variants;     // the most facts first
+    std::uint64_t mask(const Argument* arguments, std::uint64_t cache_bytes) const;
+    const Variant* exact(std::uint64_t mask) const;
+    const Variant* fitting(std::uint64_t mask) const;
+  };
+
+  Executable& choose_slow(const Argument* arguments, const detail::RecordedKernel& kernel);
+  void analyse(const detail::RecordedKernel& kernel);
+  const Variant& add(std::uint64_t guard, const detail::RecordedKernel& kernel, const std::string& reason);
+  void publish(Table table);
+  CacheEntry obtain(const detail::RecordedKernel& kernel, const std::vector<teeny_fact>& facts, bool analyse_only, const std::string& reason);
+  CacheEntry compile(const detail::RecordedKernel& kernel, const std::vector<teeny_fact>& facts, bool analyse_only,
+                     const std::string& reason, const std::string& dump);
+  support::Digest key(const std::vector<teeny_fact>& facts, bool analyse_only) const;
+  std::vector<std::uint8_t> assembled(const support::Digest& portable, const CacheEntry& entry);
+
+  DriverDevice& device_;
+  const std::string body_;  // its digest
+  const CompileOptions options_;
+  const std::uint64_t cache_bytes_;
+  std::atomic<const Table*> table_{nullptr};
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<const Table>> tables_;           // guarded by mutex_; the last one is current
+  std::vector<std::unique_ptr<Executable>> executables_;       // guarded by mutex_
+};
+
+// "argument 2 (n) is divisible by 16"
+std::string fact_text(const teeny_fact& fact, const trace::Trace& trace);
+
+}  // namespace teeny::runtime
