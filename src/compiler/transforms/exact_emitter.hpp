@@ -49,6 +49,8 @@ class ExactEmitter {
   Value float_to_integer(mlir::Type element, Value x, bool is_signed);
   Value integer_to_float(mlir::Type element, Value n, bool is_signed);
   // ---- floats
+  Value divide_float(Value x, Value y);
+  Value square_root(Value x);
   Value fused_multiply_add(Value x, Value y, Value z);
   Value extremum(Value x, Value y, bool is_maximum, bool propagates_nan);
   Value clamp(Value x, Value low, Value high, bool propagates_nan);

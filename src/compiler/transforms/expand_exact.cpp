@@ -124,6 +124,8 @@ Value replacement_of(ExactEmitter& e, mlir::Operation* op) {
       .Case([&](arith::MinNumFOp o) { return extremum(e, o, false, false); })
       .Case([&](arith::MaximumFOp o) { return extremum(e, o, true, true); })
       .Case([&](arith::MinimumFOp o) { return extremum(e, o, false, true); })
+      .Case([&](arith::DivFOp o) { return e.divide_float(o.getLhs(), o.getRhs()); })
+      .Case([&](mlir::math::SqrtOp o) { return e.square_root(o.getOperand()); })
       .Case([&](mlir::math::FmaOp o) {
         return e.facts().fma_fused ? Value() : e.fused_multiply_add(o.getA(), o.getB(), o.getC());
       })
@@ -165,11 +167,14 @@ class ExpandExactPass : public mlir::PassWrapper<ExpandExactPass, mlir::Operatio
 
  private:
   ExactFacts facts() const {
-    return {.fma_fused = fma_fused, .signed_remainder = signed_remainder, .truncates_to_f16 = truncates_to_f16,
+    return {.fma_fused = fma_fused, .division_rounds = division_rounds, .sqrt_rounds = sqrt_rounds,
+            .signed_remainder = signed_remainder, .truncates_to_f16 = truncates_to_f16,
             .truncates_to_bf16 = truncates_to_bf16, .orders_min_max = orders_min_max};
   }
   void set(ExactFacts facts) {
     fma_fused = facts.fma_fused;
+    division_rounds = facts.division_rounds;
+    sqrt_rounds = facts.sqrt_rounds;
     signed_remainder = facts.signed_remainder;
     truncates_to_f16 = facts.truncates_to_f16;
     truncates_to_bf16 = facts.truncates_to_bf16;
@@ -177,6 +182,8 @@ class ExpandExactPass : public mlir::PassWrapper<ExpandExactPass, mlir::Operatio
   }
 
   Option<bool> fma_fused{*this, "fma-fused", llvm::cl::desc("math.fma rounds once"), llvm::cl::init(true)};
+  Option<bool> division_rounds{*this, "division-rounds", llvm::cl::desc("f32 division is correctly rounded"), llvm::cl::init(true)};
+  Option<bool> sqrt_rounds{*this, "sqrt-rounds", llvm::cl::desc("the f32 square root is correctly rounded"), llvm::cl::init(true)};
   Option<bool> signed_remainder{*this, "signed-remainder", llvm::cl::desc("remainders of negative operands are defined"),
                                 llvm::cl::init(true)};
   Option<bool> truncates_to_f16{*this, "truncates-to-f16", llvm::cl::desc("f32 to f16 rounds to nearest even"),

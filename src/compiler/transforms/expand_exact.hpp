@@ -9,6 +9,7 @@
 //   sitofp, uitofp   rounded once, to f16 and bf16 as well
 //   maxnumf, minnumf, maximumf, minimumf   +0 above -0 and the stated NaN rule, where the target does not promise it
 //   math.fma         rounded once, where the target does not promise it (f16, bf16, f32; needs f64 arithmetic)
+//   divf, math.sqrt  correctly rounded, where the target does not promise it (f16, bf16, f32; needs f64 arithmetic)
 //   tt.clampf, tt.mulhiui, tt.precise_divf, tt.precise_sqrt, tt.fp_to_fp   their forms in arith and math
 // A constant divisor or distance that cannot go wrong is left alone, and so are operations on `index`. What the pass has
 // made or found right is marked with the attribute "teeny.exact" where it could be taken for unguarded: it may run twice.
@@ -25,6 +26,11 @@ namespace teeny::compiler {
 struct ExactFacts {
   /// math.fma rounds once.
   bool fma_fused = true;
+  /// arith.divf and math.sqrt of f16, bf16 and f32 are correctly rounded (Vulkan's are not). Where false, they are
+  /// computed in f64 and rounded: a quotient or root of numbers of up to 24 bits never lies so near the middle of two
+  /// f32 numbers that an error of a few ulp of f64 would matter.
+  bool division_rounds = true;
+  bool sqrt_rounds = true;
   /// The remainder of a negative operand is defined (SPIR-V's is not). Where false, it is made from the quotient.
   bool signed_remainder = true;
   /// f32 -> f16 rounds to nearest even and keeps subnormals (Vulkan's rounding is the implementation's choice).

@@ -2,6 +2,8 @@
 #include <cmath>
 #include <limits>
 
+#include <mlir/Dialect/Math/IR/Math.h>
+
 #include "exact_emitter.hpp"
 
 namespace teeny::compiler {
@@ -131,7 +133,19 @@ Value ExactEmitter::integer_to_float(mlir::Type element, Value n, bool is_signed
   return truncate_float(element, to_float(builder_.getF32Type(), n));
 }
 
-// ---- fma, minimum, maximum
+// ---- division, square root, fma, minimum, maximum
+
+Value ExactEmitter::divide_float(Value x, Value y) {
+  if (facts_.division_rounds || element_of(x).isF64()) return {};
+  mlir::Type f64 = builder_.getF64Type();
+  return truncate_float(element_of(x), make_marked<arith::DivFOp>(convert<arith::ExtFOp>(f64, x), convert<arith::ExtFOp>(f64, y)));
+}
+
+Value ExactEmitter::square_root(Value x) {
+  if (facts_.sqrt_rounds || element_of(x).isF64()) return {};
+  Value wide = convert<arith::ExtFOp>(builder_.getF64Type(), x);
+  return truncate_float(element_of(x), mlir::math::SqrtOp::create(builder_, wide));
+}
 
 Value ExactEmitter::fused_multiply_add(Value x, Value y, Value z) {
   mlir::Type element = element_of(x), f64 = builder_.getF64Type();

@@ -49,8 +49,8 @@ class ExpandMathPass : public mlir::PassWrapper<ExpandMathPass, mlir::OperationP
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandMathPass)
 
   ExpandMathPass() = default;
-  explicit ExpandMathPass(MathFacts facts) { fma_fused = facts.fma_fused; }
-  ExpandMathPass(const ExpandMathPass& other) : PassWrapper(other) { fma_fused = other.fma_fused.getValue(); }
+  explicit ExpandMathPass(MathFacts facts) { set(facts); }
+  ExpandMathPass(const ExpandMathPass& other) : PassWrapper(other) { set(other.facts()); }
 
   llvm::StringRef getArgument() const override { return "teeny-expand-math"; }
   llvm::StringRef getDescription() const override { return "write mathematical functions out in arithmetic"; }
@@ -58,11 +58,19 @@ class ExpandMathPass : public mlir::PassWrapper<ExpandMathPass, mlir::OperationP
     registry.insert<mlir::arith::ArithDialect, mlir::math::MathDialect, mlir::scf::SCFDialect>();
   }
   void runOnOperation() override {
-    if (failed(expand_math(getOperation(), MathFacts{.fma_fused = fma_fused}))) signalPassFailure();
+    if (failed(expand_math(getOperation(), facts()))) signalPassFailure();
   }
 
  private:
+  MathFacts facts() const { return {.fma_fused = fma_fused, .division_rounds = division_rounds}; }
+  void set(MathFacts facts) {
+    fma_fused = facts.fma_fused;
+    division_rounds = facts.division_rounds;
+  }
+
   Option<bool> fma_fused{*this, "fma-fused", llvm::cl::desc("math.fma rounds once on the target"), llvm::cl::init(true)};
+  Option<bool> division_rounds{*this, "division-rounds", llvm::cl::desc("f32 division is correctly rounded on the target"),
+                               llvm::cl::init(true)};
 };
 
 }  // namespace

@@ -23,6 +23,8 @@ struct MathFacts {
   /// math.fma rounds once. Where false, no math.fma is made, and the expansions' error bounds are those of the second
   /// column of docs/math.md.
   bool fma_fused = true;
+  /// arith.divf of f32 is correctly rounded. Where false (and fma_fused), one residual step makes up for it.
+  bool division_rounds = true;
 };
 
 /// Expands every operation named above that is nested in `root`. Fails, after an error at the operation, for element
@@ -33,7 +35,7 @@ mlir::LogicalResult expand_math(mlir::Operation* root, MathFacts facts);
 /// 1 / (1 + exp(-x)) without overflow or cancellation, written out; element types as above.
 mlir::Value expand_sigmoid(mlir::OpBuilder& builder, mlir::Location location, mlir::Value x, MathFacts facts);
 
-/// The pass "teeny-expand-math" (option fma-fused), on any operation.
+/// The pass "teeny-expand-math" (options fma-fused, division-rounds), on any operation.
 std::unique_ptr<mlir::Pass> create_expand_math_pass(MathFacts facts = {});
 void register_expand_math_pass();
 

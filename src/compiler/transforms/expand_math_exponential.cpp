@@ -13,15 +13,18 @@ namespace table = coefficients;
 
 namespace {
 
-// x = n * ln(2) + remainder, |remainder| <= ln(2) / 2. `encoded` has n in its low bits.
+// x = n * ln(2) + remainder, |remainder| <= ln(2) / 2. The low bits of `encoded` hold n + bias.
 struct Reduced {
   Value encoded;
   Value remainder;
 };
 
-Reduced reduce_by_ln2(MathEmitter& e, Value x) {
+// Rounding by addition can bring a bias along: what follows then needs no addition to make an exponent field.
+Value rounding_constant(MathEmitter& e, std::uint64_t bias) { return e.real(e.rounding_constant() + static_cast<double>(bias)); }
+
+Reduced reduce_by_ln2(MathEmitter& e, Value x, std::uint64_t bias) {
   const double* ln2 = e.is_double() ? table::ln2_f64 : table::ln2_f32;
-  Value magic = e.real(e.rounding_constant());
+  Value magic = rounding_constant(e, bias);
   Value rounded = e.fma(x, e.real(table::log2e_f64[0]), magic);
   Value n = e.sub(rounded, magic);
   // n * ln2[0] has few enough bits to be exact, and the difference cancels, so that neither form rounds here.
@@ -35,33 +38,35 @@ Value small_expm1(MathEmitter& e, Value r) {
   return e.fma(e.mul(r, r), q, r);
 }
 
-// 2^n for an n, in the low bits of `encoded`, whose power is a normal number.
-Value power_of_two(MathEmitter& e, Value encoded) {
-  Value exponent = e.shift_left(encoded, e.integer(e.mantissa_bits()));
-  return e.from_bits(e.iadd(exponent, e.integer(e.one_bits())));
-}
-
-// x * 2^n in two steps, the first of them exact: n may lie a little beyond both ends of the exponent's range, and a
-// result below the normal range is rounded once more, as it has to be.
+// x * 2^n for an `encoded` n with twice the exponent's bias, in two steps of which the first is exact: n may lie beyond
+// both ends of the exponent's range, and a result below the normal range is rounded once more, as it has to be.
 Value scale(MathEmitter& e, Value x, Value encoded) {
   Value half = e.bit_and(e.shift_left(encoded, e.integer(e.mantissa_bits() - 1)), e.integer(~e.mantissa_mask()));
   Value rest = e.isub(e.shift_left(encoded, e.integer(e.mantissa_bits())), half);
-  Value one = e.integer(e.one_bits());
-  return e.mul(e.mul(x, e.from_bits(e.iadd(half, one))), e.from_bits(e.iadd(rest, one)));
+  return e.mul(e.mul(x, e.from_bits(half)), e.from_bits(rest));
 }
 
-// exp(x) - 1 for -80 <= x <= 0, with a relative error even near 0.
-Value negative_expm1(MathEmitter& e, Value x) {
-  Reduced reduced = reduce_by_ln2(e, x);
-  Value power = power_of_two(e, reduced.encoded);
-  return e.fma(power, small_expm1(e, reduced.remainder), e.sub(power, e.real(1)));
+// exp(x) as power * (1 + rest), power a power of two.
+struct Power {
+  Value power;
+  Value rest;
+};
+
+// For -80 <= x <= 0. Sums with power - 1 and power + 1 are then exact but for their own rounding.
+Power negative_exp(MathEmitter& e, Value x) {
+  Reduced reduced = reduce_by_ln2(e, x, e.exponent_bias());
+  Value power = e.from_bits(e.shift_left(reduced.encoded, e.integer(e.mantissa_bits())));
+  return {power, small_expm1(e, reduced.remainder)};
 }
+
+// exp(x) - 1, with a relative error even near 0.
+Value minus_one(MathEmitter& e, Power exp) { return e.fma(exp.power, exp.rest, e.sub(exp.power, e.real(1))); }
 
 // log(1 + f) - f for |f| <= 1/3.
 Value log1p_tail(MathEmitter& e, Value f) {
   if (!e.is_double()) return e.mul(e.mul(f, f), e.polynomial(f, table::log_f32));
   // With s = f / (2 + f): log(1 + f) = 2 s + s^3 R(s^2) and 2 s = f - s f.
-  Value s = e.div(f, e.add(f, e.real(2)));
+  Value s = e.div_moderate(f, e.add(f, e.real(2)));
   Value square = e.mul(s, s);
   return e.mul(s, e.fma(square, e.polynomial(square, table::log_f64), e.negate(f)));
 }
@@ -100,13 +105,13 @@ Value with_log_edges(MathEmitter& e, Value x, Value result) {
 
 Value emit_exp(MathEmitter& e, Value x) {
   Value limited = e.at_most(e.at_least(x, e.choose(-105, -747)), e.choose(89, 711));
-  Reduced reduced = reduce_by_ln2(e, limited);
+  Reduced reduced = reduce_by_ln2(e, limited, 2 * e.exponent_bias());
   return scale(e, e.add(small_expm1(e, reduced.remainder), e.real(1)), reduced.encoded);
 }
 
 Value emit_exp2(MathEmitter& e, Value x) {
   Value limited = e.at_most(e.at_least(x, e.choose(-152, -1077)), e.choose(129, 1025));
-  Value magic = e.real(e.rounding_constant());
+  Value magic = rounding_constant(e, 2 * e.exponent_bias());
   Value rounded = e.add(limited, magic);
   Value f = e.sub(limited, e.sub(rounded, magic));
   Value h = e.is_double() ? e.polynomial(f, table::exp2_f64) : e.polynomial(f, table::exp2_f32);
@@ -114,16 +119,17 @@ Value emit_exp2(MathEmitter& e, Value x) {
 }
 
 Value emit_tanh(MathEmitter& e, Value x) {
-  // With t = exp(-2|x|) - 1, tanh|x| = -t / (2 + t): no overflow, and no cancellation near 0.
-  Value t = negative_expm1(e, e.at_least(e.mul(e.absolute(x), e.real(-2)), -80));
-  return e.with_sign_of(e.div(t, e.add(t, e.real(2))), x);
+  // tanh|x| = (1 - u) / (1 + u) with u = exp(-2|x|): no overflow, and no cancellation near 0.
+  Power u = negative_exp(e, e.at_least(e.mul(e.absolute(x), e.real(-2)), -80));
+  Value denominator = e.fma(u.power, u.rest, e.add(u.power, e.real(1)));
+  return e.with_sign_of(e.div_moderate(minus_one(e, u), denominator), x);
 }
 
 Value emit_sigmoid(MathEmitter& e, Value x) {
   Value power = emit_exp(e, e.negate(e.absolute(x)));
   Value one = e.real(1);
   Value numerator = e.select(e.compare(CmpFPredicate::OLT, x, e.real(0)), power, one);
-  return e.div(numerator, e.add(power, one));
+  return e.div_moderate(numerator, e.add(power, one));
 }
 
 Value emit_erf(MathEmitter& e, Value x) {
@@ -146,7 +152,7 @@ Value emit_erf(MathEmitter& e, Value x) {
   }
   Value rest = e.fma(slope, t, start_low);
   Value exponent = e.fma(a, start_high, e.mul(a, rest));
-  return e.with_sign_of(negative_expm1(e, e.negate(exponent)), x);
+  return e.with_sign_of(minus_one(e, negative_exp(e, e.negate(exponent))), x);
 }
 
 Value emit_log(MathEmitter& e, Value x) {

@@ -45,6 +45,15 @@ Value MathEmitter::fma(Value x, Value y, Value z) {
   return add(mul(x, y), z);
 }
 
+Value MathEmitter::div_moderate(Value x, Value y) {
+  if (facts_.division_rounds || !facts_.fma_fused) return div(x, y);
+  // One step of Newton's method on the quotient, its residual exact.
+  Value reciprocal = div(real(1), y);
+  reciprocal.getDefiningOp()->setAttr(exact_mark, builder_.getUnitAttr());
+  Value quotient = mul(x, reciprocal);
+  return fma(fma(negate(quotient), y, x), reciprocal, quotient);
+}
+
 Value MathEmitter::polynomial(Value t, llvm::ArrayRef<Value> coefficients) {
   Value result = coefficients.back();
   for (Value coefficient : llvm::reverse(coefficients.drop_back())) result = fma(result, t, coefficient);

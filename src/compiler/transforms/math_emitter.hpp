@@ -52,6 +52,8 @@ class MathEmitter {
   Value sub(Value x, Value y) { return make<mlir::arith::SubFOp>(x, y); }
   Value mul(Value x, Value y) { return make<mlir::arith::MulFOp>(x, y); }
   Value div(Value x, Value y) { return make<mlir::arith::DivFOp>(x, y); }
+  /// x / y for |x| <= 2 and 1 <= y <= 2, within 0.5001 ulp of exact even where the target's division is off by a few.
+  Value div_moderate(Value x, Value y);
   Value negate(Value x) { return mlir::arith::NegFOp::create(builder_, x); }
   /// x * y + z: rounded once where the target does that, else twice.
   Value fma(Value x, Value y, Value z);

@@ -290,6 +290,25 @@ TEST(ExactTest, fma_rounds_once_without_a_fused_instruction) {
   }
 }
 
+// Here the machine's own f32 operations are right: the forms through f64 must agree with them.
+TEST(ExactTest, quotients_and_roots_through_f64_are_correctly_rounded) {
+  std::vector<float> x = interesting_floats<float>(), y = x, quotient(x.size()), root(x.size());
+  std::shuffle(y.begin(), y.end(), std::mt19937_64(13));
+  Jit divides = compile("f32", "f32", "%y = arith.divf %x, %x2 : IN", 2, {.division_rounds = false});
+  Jit roots = compile("f32", "f32", "%y = math.sqrt %x : IN", 1, {.sqrt_rounds = false});
+  ASSERT_TRUE(divides.valid() && roots.valid());
+  divides.run(x.data(), y.data(), quotient.data(), static_cast<std::int64_t>(x.size()));
+  roots.run(x.data(), nullptr, root.data(), static_cast<std::int64_t>(x.size()));
+  auto expect_same = [](float got, float expected) {
+    if (std::isnan(expected)) return std::isnan(got);
+    return std::bit_cast<std::uint32_t>(got) == std::bit_cast<std::uint32_t>(expected);
+  };
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    ASSERT_TRUE(expect_same(quotient[i], x[i] / y[i])) << x[i] << " / " << y[i];
+    ASSERT_TRUE(expect_same(root[i], std::sqrt(x[i]))) << x[i];
+  }
+}
+
 TEST(ExactTest, minimum_and_maximum_follow_the_nan_rules) {
   const float nan = std::numeric_limits<float>::quiet_NaN(), infinity = std::numeric_limits<float>::infinity();
   const std::vector<float> values = {nan, 3, -infinity, infinity, 0.0f, -0.0f, 1, -2};
