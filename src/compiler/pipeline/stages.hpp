@@ -1,0 +1,18 @@
+// The stages that every target's module goes through.
+#pragma once
+
+#include <mlir/IR/BuiltinOps.h>
+
+namespace teeny::compiler {
+
+// Loads every dialect that a module may hold at any stage.
+void load_dialects(mlir::MLIRContext& context);
+
+// Calls inlined, canonical, common subexpressions and dead code gone, invariants out of loops. Throws teeny::Error.
+void clean_up(mlir::ModuleOp module);
+
+// What machines leave undefined and the mathematical functions, written out in arithmetic; then clean again. Throws
+// teeny::Error.
+void expand(mlir::ModuleOp module);
+
+}  // namespace teeny::compiler
