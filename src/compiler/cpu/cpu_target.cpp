@@ -21,6 +21,7 @@ void describe_x86(CpuTarget& target, const llvm::MCSubtargetInfo& subtarget) {
   target.row_pointers = 8;
   target.fma = has("fma");
   target.masked_memory = wide || has("avx2");
+  target.convert_f16 = wide || has("f16c");
   target.dot_bf16 = wide && has("avx512bf16");
   target.dot_u8s8 = wide ? has("avx512vnni") : has("avxvnni");
   target.dot_i16 = target.dot_u8s8;
@@ -30,8 +31,9 @@ void describe_x86(CpuTarget& target, const llvm::MCSubtargetInfo& subtarget) {
 void describe_aarch64(CpuTarget& target, const llvm::MCSubtargetInfo& subtarget) {
   target.aarch64 = true;
   target.vector_registers = 32;
-  target.row_pointers = 16;
+  target.row_pointers = 8;
   target.fma = true;
+  target.convert_f16 = true;
   target.dot_s8s8 = subtarget.checkFeatures("+dotprod");
 }
 

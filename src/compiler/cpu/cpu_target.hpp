@@ -18,6 +18,7 @@ struct CpuTarget {
   bool aarch64 = false;
   bool fma = false;           // one rounding for a * b + c
   bool masked_memory = false; // masked loads and stores are single instructions
+  bool convert_f16 = false;   // f16 to and from f32 are instructions, not calls of a support library
   bool dot_bf16 = false;      // pairs of bf16 accumulated in f32 (vdpbf16ps)
   bool dot_u8s8 = false;      // quads of u8 x s8 accumulated in i32 (vpdpbusd)
   bool dot_s8s8 = false;      // quads of s8 x s8 accumulated in i32 (sdot)

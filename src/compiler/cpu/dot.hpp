@@ -64,7 +64,8 @@ struct DotPlan {
 
 // `function` is internal: void(ptr a, i64 a_row_bytes, ptr b, ptr acc, i64 acc_row_elements,
 //                             i64 m_used, i64 n_used, i64 k_used).
-// a and b are packed (or a direct, see DotPlan; then all m rows must be readable up to k_used rounded up to a word);
+// a and b are packed (or a direct, see DotPlan; then the row tiles that m_used touches must be readable, and k_used is
+// whole words);
 // acc is row major with unit stride in shape.accumulator, any alignment, exactly m x n elements are accessed.
 // *_used are the extents that matter, 1 … m, n, k; 0 does nothing: what lies beyond counts as zero operands, and the accumulator beyond is
 // left as it was or gets the products of the operands there, up to the next row tile or panel. The packing of this
@@ -81,7 +82,8 @@ enum class DotInner : std::uint8_t { k, other };
 // Yields <lanes x element type> (the operand's own dtype; f16/bf16 as half/bfloat): elements of the operand that start at
 // (row, column), i64 indices of a[m, k] or b[k, n], and go on along `inner`. Only the first `valid` lie inside the block
 // (valid == lanes except at a block's end): memory beyond must not be touched and those lanes may hold anything. Lanes inside
-// the block but outside the operand's bounds are 0. May create blocks; leaves the builder where the value is available.
+// the block but outside the operand's bounds are 0. Load halves as i16 and cast the bits where a mask is involved: LLVM
+// calls a support library for masked halves on targets without them. May create blocks; leaves the builder where the value is available.
 using DotElements = llvm::function_ref<llvm::Value*(llvm::IRBuilderBase& builder, llvm::Value* row, llvm::Value* column,
                                                     unsigned lanes, unsigned valid)>;
 
