@@ -2,10 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -14,6 +12,7 @@
 
 #include "runtime/compiler/compiler.hpp"
 #include "support/log.hpp"
+#include "support/write_all.hpp"
 
 namespace teeny::runtime {
 
@@ -35,48 +34,16 @@ void make_folders(const std::string& path) {
   ::mkdir(path.c_str(), 0700);
 }
 
-// A write beyond RLIMIT_FSIZE raises SIGXFSZ, which would end the process: for the time of a write this thread takes it.
-class FileSizeSignal {
- public:
-  FileSizeSignal() {
-    sigemptyset(&set_);
-    sigaddset(&set_, SIGXFSZ);
-    pthread_sigmask(SIG_BLOCK, &set_, &before_);
-  }
-  ~FileSizeSignal() {
-    if (sigismember(&before_, SIGXFSZ) == 1) return;
-    const timespec none{};
-    while (sigtimedwait(&set_, nullptr, &none) < 0 && errno == EINTR) {
-    }
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-
- private:
-  sigset_t set_, before_;
-};
-
-bool write_all(int file, const std::vector<std::uint8_t>& bytes) {
-  const FileSizeSignal guard;
-  for (std::size_t done = 0; done < bytes.size();) {
-    const ssize_t count = ::write(file, bytes.data() + done, bytes.size() - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) return false;
-    done += static_cast<std::size_t>(count);
-  }
-  return true;
-}
-
 // Written under a name of its own, then renamed. The empty string, or what went wrong.
 std::string write_file(int folder, const std::string& name, const std::vector<std::uint8_t>& bytes) {
   static std::atomic<unsigned> serial{0};
   const std::string temporary = ".new-" + std::to_string(::getpid()) + "-" + std::to_string(serial.fetch_add(1));
   const int file = ::openat(folder, temporary.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
   if (file < 0) return ::strerror(errno);
-  bool good = write_all(file, bytes);
-  int reason = errno;
-  if (::close(file) != 0 && good) good = false, reason = errno;
-  if (good && ::renameat(folder, temporary.c_str(), folder, name.c_str()) != 0) good = false, reason = errno;
-  if (good) return {};
+  int reason = support::write_all(file, bytes);
+  if (::close(file) != 0 && reason == 0) reason = errno;
+  if (reason == 0 && ::renameat(folder, temporary.c_str(), folder, name.c_str()) != 0) reason = errno;
+  if (reason == 0) return {};
   ::unlinkat(folder, temporary.c_str(), 0);
   return ::strerror(reason);
 }

@@ -1,10 +1,10 @@
-#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "runtime/compiler/compiler.hpp"
 #include "runtime/program_cache.hpp"
 #include "support/log.hpp"
+#include "support/write_all.hpp"
 
 namespace teeny::runtime {
 
@@ -17,7 +17,7 @@ std::string write_reproducer(const CompileRequest& request) {
   std::string path = (chosen.empty() ? "/tmp" : chosen) + "/teeny-reproducer-XXXXXX";
   const int file = ::mkstemp(path.data());
   if (file < 0) return {};
-  const bool whole = ::write(file, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
+  const bool whole = support::write_all(file, bytes) == 0;
   ::close(file);
   return whole ? path : std::string();
 }

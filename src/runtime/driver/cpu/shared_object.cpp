@@ -10,6 +10,8 @@
 
 #include <teeny/error.hpp>
 
+#include "support/write_all.hpp"
+
 namespace teeny::runtime {
 
 namespace {
@@ -19,17 +21,11 @@ namespace {
                                             "\nhelp: check that the process may map executable memory (noexec, SELinux)");
 }
 
-void write_all(int descriptor, const std::vector<std::uint8_t>& bytes) {
-  for (std::size_t done = 0; done < bytes.size();) {
-    const ssize_t count = ::write(descriptor, bytes.data() + done, bytes.size() - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) {
-      const std::string reason = ::strerror(errno);
-      ::close(descriptor);
-      fail(reason);
-    }
-    done += static_cast<std::size_t>(count);
-  }
+void write_whole(int descriptor, const std::vector<std::uint8_t>& bytes) {
+  const int reason = support::write_all(descriptor, bytes);
+  if (reason == 0) return;
+  ::close(descriptor);
+  fail(::strerror(reason));
 }
 
 // The loader takes a path that it has seen before for the same library, and descriptor numbers return. So the path's
@@ -46,7 +42,7 @@ support::DynamicLibrary load_from_file(const std::vector<std::uint8_t>& bytes, s
   std::string path = std::string(folder != nullptr && *folder != 0 ? folder : "/tmp") + "/teeny-XXXXXX";
   const int descriptor = ::mkstemp(path.data());
   if (descriptor < 0) fail(std::string(::strerror(errno)) + " for " + path);
-  write_all(descriptor, bytes);
+  write_whole(descriptor, bytes);
   ::close(descriptor);
   support::DynamicLibrary library = support::DynamicLibrary::open(path, error);
   ::unlink(path.c_str());
@@ -59,7 +55,7 @@ support::DynamicLibrary load_shared_object(const std::vector<std::uint8_t>& byte
   std::string error;
   const int descriptor = ::memfd_create("teeny-program", MFD_CLOEXEC);
   if (descriptor >= 0) {
-    write_all(descriptor, bytes);
+    write_whole(descriptor, bytes);
     support::DynamicLibrary library = support::DynamicLibrary::open(unique_path(descriptor), error);
     ::close(descriptor);
     if (library) return library;
