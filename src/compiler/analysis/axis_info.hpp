@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include <llvm/ADT/SmallVector.h>
 #include <mlir/IR/Value.h>
@@ -22,21 +23,30 @@ struct AxisInfo {
   // Every group of contiguity[d] elements holds consecutive integers x, x + 1, … (consecutive elements for pointers).
   llvm::SmallVector<int64_t, 4> contiguity;
   // The first element of every group of contiguity[d] is a multiple of divisibility[d]; for pointers, in bytes.
-  // A power of two; at most 2^62.
+  // Powers of two; 2^62 for 0.
   llvm::SmallVector<int64_t, 4> divisibility;
   // All elements of a group of constancy[d] are equal.
   llvm::SmallVector<int64_t, 4> constancy;
   // All elements have this value.
   std::optional<int64_t> constant;
+  // All elements are >= 0, read as signed numbers.
+  bool non_negative = false;
 
   unsigned rank() const { return contiguity.size(); }
   static AxisInfo unknown(unsigned rank);
   static AxisInfo unknown(mlir::Type type);
+  // The divisibility of elements whose index along `dimension` is a multiple of `period`, given what consecutive
+  // elements of a contiguous run differ by (1; for pointers, the bytes of an element).
+  int64_t divisibility_at(unsigned dimension, int64_t period, int64_t unit = 1) const;
+  // For tests and people: "contiguity = [1, 64], divisibility = [16, 4], constancy = [32, 1], constant = 3".
+  std::string to_string() const;
   bool operator==(const AxisInfo &) const = default;
-  // What holds of both.
+  // What holds of both. A rank of 0 stands for a value that is not computed yet.
   static AxisInfo join(const AxisInfo &a, const AxisInfo &b);
 };
 
+// Signed index arithmetic is assumed not to overflow, as in block_recovery.hpp.
+//
 // The analysis of one function (tt.func). Seeds: argument attributes tt.divisibility, tt.contiguity, tt.constancy, the
 // same attributes on operations, and tt.hint. Invalid after the function changes.
 class AxisInfoAnalysis {

@@ -21,7 +21,7 @@
 namespace teeny::compiler {
 
 // An addend that is not affine in the lane's index (gathered rows, wrapped rows, …): scale * tensor[j], where
-// j_k = i[dimensions[k]], or 0 where dimensions[k] is -1 (that dimension of the tensor has extent 1).
+// j_k = i[dimensions[k]], or 0 where dimensions[k] is -1 (all elements along that dimension of the tensor are equal).
 // The tensor's values dominate the access. Its elements are integers, sign-extended.
 struct LaneTerm {
   mlir::Value tensor;
@@ -42,16 +42,17 @@ struct LaneTerm {
 
 // An integer or pointer value, one per lane.
 struct LaneExpression {
-  mlir::Value base;                  // scalar pointer; null for integers, and where lane_base is set
-  std::optional<LaneTerm> lane_base; // a tensor of pointers that could not be taken apart; scale 1
+  mlir::Value base;                   // scalar pointer; null for integers, and where lane_base is set
+  std::optional<LaneTerm> lane_base;  // a tensor of pointers that could not be taken apart; scale 1
   ScalarExpression offset;
   llvm::SmallVector<ScalarExpression, 4> strides;  // one per dimension; empty for a scalar
   llvm::SmallVector<LaneTerm, 1> terms;
 
   unsigned rank() const { return strides.size(); }
-  bool is_uniform() const;          // the same value in every lane, known as base + offset
-  bool is_affine() const;           // no terms and no lane_base
-  bool is_affine(unsigned d) const; // no term and no lane_base depends on dimension d: moving along d moves by stride d
+  bool is_uniform() const;           // the same value in every lane, known as base + offset
+  bool is_affine() const;            // no terms and no lane_base
+  bool is_affine(unsigned d) const;  // no term and no lane_base depends on dimension d: moving along d moves by stride d
+  bool depends_on(unsigned d) const;  // some stride, term or lane_base does
   bool operator==(const LaneExpression &) const = default;
 };
 
@@ -92,8 +93,9 @@ class BlockRecovery {
   // An i32, i64, … expression's bits read as an unsigned number of `width` bits.
   ScalarExpression zero_extended(const ScalarExpression &expression, unsigned width);
 
- private:
   struct Implementation;
+
+ private:
   std::unique_ptr<Implementation> implementation_;
 };
 

@@ -31,6 +31,7 @@ struct UniformCondition {
 struct MaskFactor {
   mlir::Value mask;
   llvm::SmallVector<int, 4> dimensions;
+  bool negated = false;  // lanes are on where the mask does not hold
 };
 
 // A lane is on where all uniform conditions hold, its index lies within every dimension's interval, and all factors
@@ -60,8 +61,7 @@ class MaskBoundsAnalysis {
   BlockRecovery &blocks_;
 };
 
-// The interval of one dimension, clamped: 0 <= first <= second <= extent does not hold for an empty interval, where
-// first >= second.
+// The interval [first, second) of one dimension: 0 <= first, second <= extent; empty where first >= second.
 template <class Handle>
 std::pair<Handle, Handle> materialise(const DimensionBounds &bounds, ScalarExpressionBuilder<Handle> &builder) {
   Handle low = builder.constant(0), high = builder.constant(bounds.extent);

@@ -39,27 +39,6 @@ void normalise(SmallVectorImpl<Monomial> &monomials) {
   monomials.truncate(out);
 }
 
-bool atom_is_non_negative(const Atom &atom) {
-  switch (atom.kind) {
-    case Atom::Kind::iteration:
-    case Atom::Kind::trip_count: return true;
-    case Atom::Kind::operation: break;
-    case Atom::Kind::value: {
-      if (atom.value.getDefiningOp<tt::GetProgramIdOp>() || atom.value.getDefiningOp<tt::GetNumProgramsOp>())
-        return true;
-      auto extension = atom.value.getDefiningOp<arith::ExtUIOp>();
-      return extension != nullptr;
-    }
-  }
-  bool left = atom.left.is_non_negative(), right = atom.right.is_non_negative();
-  switch (atom.operation) {
-    case ScalarOperation::remainder_signed: return left;
-    case ScalarOperation::maximum_signed:
-    case ScalarOperation::bitwise_and: return left || right;
-    default: return left && right;
-  }
-}
-
 bool value_varies_in(Value value, Operation *loop) {
   Operation *parent = value.getParentRegion() ? value.getParentRegion()->getParentOp() : nullptr;
   return parent && loop->isAncestor(parent);
@@ -183,7 +162,7 @@ std::optional<ScalarExpression> ScalarExpression::divided_by(const ScalarExpress
 bool ScalarExpression::is_non_negative() const {
   return llvm::all_of(monomials_, [](const Monomial &monomial) {
     return monomial.coefficient >= 0 &&
-           llvm::all_of(monomial.atoms, [](const Atom *atom) { return atom_is_non_negative(*atom); });
+           llvm::all_of(monomial.atoms, [](const Atom *atom) { return atom->non_negative; });
   });
 }
 

@@ -50,7 +50,7 @@ class ScalarExpression {
   // Provably >= 0 for every value of its atoms.
   bool is_non_negative() const;
   // Some atom takes different values in different iterations of the loop, or does not exist outside it. When false,
-  // the expression can be computed before the loop.
+  // the expression can be computed before the loop (a division by 0 that the loop would not have reached included).
   bool varies_in(mlir::Operation *loop) const;
   // Writes the expression as result.first * value + result.second with no `value` in either; empty where `value`
   // occurs squared or inside a division.
@@ -63,6 +63,7 @@ class ScalarExpression {
   friend ScalarExpression operator+(ScalarExpression a, const ScalarExpression &b) { return a += b; }
   friend ScalarExpression operator-(ScalarExpression a, const ScalarExpression &b) { return a -= b; }
   friend ScalarExpression operator*(const ScalarExpression &a, const ScalarExpression &b);
+  friend ScalarExpression operator-(const ScalarExpression &a) { return a * ScalarExpression(int64_t(-1)); }
   bool operator==(const ScalarExpression &) const = default;
 
   // For tests and people: "8*pid_x*arg3 + arg1 - 4"; SSA values are named arg<number>, pid_x, num_x, iv<depth> or
@@ -88,6 +89,7 @@ struct Atom {
   };
   Kind kind = Kind::value;
   unsigned id = 0;  // order of creation; orders atoms within a monomial
+  bool non_negative = false;  // provably >= 0
   mlir::Value value;
   mlir::scf::ForOp loop;
   ScalarOperation operation = ScalarOperation::add;
