@@ -166,9 +166,11 @@ Value TraceImporter::sigmoid(Value x) {
   Type element = tt::element_type(x.getType());
   Type wide = element.getIntOrFloatBitWidth() < 32 ? builder_.getF32Type() : element;
   x = float_to_float(x, wide);
+  // By exp(-|x|), which cannot overflow: a large negative x gives the small quotient that 1 / (1 + inf) would lose.
   Value one = constant(x.getType(), 1.0);
-  Value power = make<math::ExpOp>(make<arith::NegFOp>(x));
-  Value result = make<arith::DivFOp>(one, make<arith::AddFOp>(one, power));
+  Value power = make<math::ExpOp>(make<arith::NegFOp>(make<math::AbsFOp>(x)));
+  Value negative = make<arith::CmpFOp>(arith::CmpFPredicate::OLT, x, constant(x.getType(), 0.0));
+  Value result = make<arith::DivFOp>(make<arith::SelectOp>(negative, power, one), make<arith::AddFOp>(one, power));
   return float_to_float(result, element);
 }
 

@@ -42,7 +42,8 @@ void clean_up(mlir::ModuleOp module) {
 }
 
 void expand(mlir::ModuleOp module) {
-  if (mlir::failed(expand_exact(module, ExactFacts{})) || mlir::failed(expand_math(module, MathFacts{})))
+  // In this order: the functions of 16-bit types end in conversions that must be exact too.
+  if (mlir::failed(expand_math(module, MathFacts{})) || mlir::failed(expand_exact(module, ExactFacts{})))
     throw Error(ErrorCode::compile_failed, "compile: the kernel's arithmetic could not be written out");
   run(module, [](mlir::PassManager& manager) {
     manager.addPass(mlir::createCanonicalizerPass());
