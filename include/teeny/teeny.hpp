@@ -2,6 +2,7 @@
 #pragma once
 
 #include <teeny/buffer.hpp>
+#include <teeny/check.hpp>
 #include <teeny/device.hpp>
 #include <teeny/dispatch.hpp>
 #include <teeny/dtype.hpp>

@@ -85,8 +85,13 @@ runtime::Program* find_program(runtime::DeviceState* device, const RecordedKerne
 
 void launch_program(runtime::DeviceState* device, runtime::Program* program, const RecordedKernelPtr& kernel, const Grid& grid,
                     const Stream* stream, const LaunchArgument* arguments, std::size_t count) {
+  launch_with_radii(device, program, kernel, grid, stream, arguments, count, nullptr);
+}
+
+void launch_with_radii(runtime::DeviceState* device, runtime::Program* program, const RecordedKernelPtr& kernel, const Grid& grid,
+                       const Stream* stream, const LaunchArgument* arguments, std::size_t count, runtime::Radii* radii) {
   runtime::DriverDevice& driver = *device->driver;
-  runtime::Launch launch{.arguments = arguments, .argument_count = count, .kernel = &kernel};
+  runtime::Launch launch{.arguments = arguments, .argument_count = count, .kernel = &kernel, .radii = radii};
   check_arguments(*kernel, device, arguments, count);
   runtime::DriverStream* order = stream != nullptr ? stream->state() : nullptr;
   if (order != nullptr && stream->device() != device)

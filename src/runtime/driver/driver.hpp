@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <teeny/buffer.hpp>
@@ -31,6 +32,9 @@ class Executable {
 
 using Argument = detail::LaunchArgument;
 
+// Addresses of stored elements, ascending, and how far another device's results may be from what stands there.
+using Radii = std::vector<std::pair<std::uint64_t, double>>;
+
 // One launch, checked: the grid is within the limits and not empty, the buffers are this device's.
 struct Launch {
   Executable* executable = nullptr;
@@ -39,6 +43,7 @@ struct Launch {
   std::size_t argument_count = 0;
   std::array<std::uint32_t, 3> grid{1, 1, 1};
   const detail::RecordedKernelPtr* kernel = nullptr;  // for messages
+  Radii* radii = nullptr;  // filled by the interpreter where it is asked for; other devices leave it alone
 };
 
 class DriverEvent {

@@ -137,7 +137,7 @@ class InterpreterDevice final : public HostDevice {
         .ranges = ranges.data(),
         .range_count = ranges.size(),
         .check = 1,
-        .radius = 0,
+        .radius = launch.radii != nullptr,
         .max_findings = 0,
         .print = on_print,
         .print_context = &print_context,
@@ -145,6 +145,8 @@ class InterpreterDevice final : public HostDevice {
     teeny_interpret_result result{};
     api.interpret(&request, &result);
     const bool ok = result.ok != 0;
+    for (std::size_t i = 0; launch.radii != nullptr && i < result.radius_count; ++i)
+      launch.radii->emplace_back(result.radius_addresses[i], result.radii[i]);
     const std::string findings = result.findings != nullptr ? result.findings : "";
     api.release_interpret(&result);
     if (!ok) throw findings_error(trace, findings);
