@@ -51,6 +51,7 @@ class ExactEmitter {
   // ---- floats
   Value divide_float(Value x, Value y);
   Value square_root(Value x);
+  Value float_remainder(Value x, Value y);
   Value fused_multiply_add(Value x, Value y, Value z);
   Value extremum(Value x, Value y, bool is_maximum, bool propagates_nan);
   Value clamp(Value x, Value low, Value high, bool propagates_nan);

@@ -125,6 +125,7 @@ Value replacement_of(ExactEmitter& e, mlir::Operation* op) {
       .Case([&](arith::MaximumFOp o) { return extremum(e, o, true, true); })
       .Case([&](arith::MinimumFOp o) { return extremum(e, o, false, true); })
       .Case([&](arith::DivFOp o) { return e.divide_float(o.getLhs(), o.getRhs()); })
+      .Case([&](arith::RemFOp o) { return e.float_remainder(o.getLhs(), o.getRhs()); })
       .Case([&](mlir::math::SqrtOp o) { return e.square_root(o.getOperand()); })
       .Case([&](mlir::math::FmaOp o) {
         return e.facts().fma_fused ? Value() : e.fused_multiply_add(o.getA(), o.getB(), o.getC());

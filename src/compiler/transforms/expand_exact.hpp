@@ -9,6 +9,7 @@
 //   sitofp, uitofp   rounded once, to f16 and bf16 as well
 //   maxnumf, minnumf, maximumf, minimumf   +0 above -0 and the stated NaN rule, where the target does not promise it
 //   math.fma         rounded once, where the target does not promise it (f16, bf16, f32; needs f64 arithmetic)
+//   remf             exact, sign of the dividend (f16, bf16, f32; needs f64 arithmetic; f64 is left to the target)
 //   divf, math.sqrt  correctly rounded, where the target does not promise it (f16, bf16, f32; needs f64 arithmetic)
 //   tt.clampf, tt.mulhiui, tt.precise_divf, tt.precise_sqrt, tt.fp_to_fp   their forms in arith and math
 // A constant divisor or distance that cannot go wrong is left alone, and so are operations on `index`. What the pass has

@@ -147,6 +147,33 @@ Value ExactEmitter::square_root(Value x) {
   return truncate_float(element_of(x), mlir::math::SqrtOp::create(builder_, wide));
 }
 
+Value ExactEmitter::float_remainder(Value x, Value y) {
+  if (element_of(x).isF64()) return {};
+  mlir::Type f64 = builder_.getF64Type();
+  auto widen = [&](Value value) { return convert<arith::ExtFOp>(f64, value); };
+  Value dividend = widen(x), divisor = widen(y);
+  mlir::Type type = dividend.getType();
+  Value rest = mlir::math::AbsFOp::create(builder_, dividend), unit = mlir::math::AbsFOp::create(builder_, divisor);
+  Value zero = real(type, 0.0), inverse = make_marked<arith::DivFOp>(real(type, 1.0), unit);
+  // Long division by 28 bits of the quotient a step: |x| / |y| is below 2^277. A digit has at most 29 bits and y 24, so that
+  // their product is exact, the digit is off by at most 1, and every rest has at most 24 bits.
+  for (int step = 9; step >= 0; --step) {
+    Value multiple = make<arith::MulFOp>(unit, real(type, std::ldexp(1.0, 28 * step)));
+    Value digit = make<arith::MulFOp>(rest, make<arith::MulFOp>(inverse, real(type, std::ldexp(1.0, -28 * step))));
+    digit = mlir::math::FloorOp::create(builder_, digit);
+    rest = make<arith::SubFOp>(rest, make<arith::MulFOp>(digit, multiple));
+    rest = select(compare(FloatPredicate::OLT, rest, zero), make<arith::AddFOp>(rest, multiple), rest);
+    rest = select(compare(FloatPredicate::OGE, rest, multiple), make<arith::SubFOp>(rest, multiple), rest);
+  }
+  Value sign = make<arith::AndIOp>(bits(dividend), integer(bits(dividend).getType(), std::uint64_t{1} << 63));
+  rest = from_bits(f64, make<arith::OrIOp>(bits(rest), sign));
+  // Zero divisors and infinite dividends have become NaN on the way; an infinite divisor leaves a finite dividend.
+  Value infinity = real(type, std::numeric_limits<double>::infinity());
+  Value finite = compare(FloatPredicate::OLT, mlir::math::AbsFOp::create(builder_, dividend), infinity);
+  Value keeps = make<arith::AndIOp>(finite, compare(FloatPredicate::OEQ, unit, infinity));
+  return truncate_float(element_of(x), select(keeps, dividend, rest));
+}
+
 Value ExactEmitter::fused_multiply_add(Value x, Value y, Value z) {
   mlir::Type element = element_of(x), f64 = builder_.getF64Type();
   auto widen = [&](Value value) { return convert<arith::ExtFOp>(f64, value); };

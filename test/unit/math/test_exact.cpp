@@ -26,11 +26,20 @@ std::string type_name() {
   return (std::is_floating_point_v<T> ? "f" : "i") + std::to_string(sizeof(T) * 8);
 }
 
+int count_operations(mlir::ModuleOp module, llvm::StringRef name = "") {
+  int count = 0;
+  module.walk([&](mlir::Operation* op) { count += name.empty() || op->getName().getStringRef() == name; });
+  return count;
+}
+
 Jit compile(const std::string& in, const std::string& out, const std::string& body, int operands, ExactFacts facts,
             bool vectors = true) {
   return Jit(in, out, body, vectors, operands, [&](mlir::ModuleOp module) -> mlir::LogicalResult {
     if (failed(compiler::expand_exact(module, facts))) return mlir::failure();
-    return compiler::expand_exact(module, facts);  // a second time changes nothing
+    const int count = count_operations(module);
+    if (failed(compiler::expand_exact(module, facts))) return mlir::failure();
+    EXPECT_EQ(count_operations(module), count) << "a second run changed something";
+    return mlir::success();
   });
 }
 
@@ -122,6 +131,20 @@ TEST(ExactTest, constant_divisors_are_guarded_only_where_needed) {
       EXPECT_EQ(quotient[i], divide(x[i], divisor)) << x[i] << " / " << divisor;
       EXPECT_EQ(rest[i], remainder(x[i], divisor)) << x[i] << " % " << divisor;
     }
+  }
+}
+
+TEST(ExactTest, harmless_constants_add_nothing) {
+  const std::string constants = "%d = arith.constant dense<3> : IN\n";
+  for (const char* op : {"arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.shli", "arith.shrsi", "arith.shrui"}) {
+    Jit jit("i32", "i32", constants + "%y = " + op + " %x, %d : IN", true, 1, [&](mlir::ModuleOp module) -> mlir::LogicalResult {
+      const int count = count_operations(module);
+      EXPECT_EQ(count_operations(module, op), 1);
+      if (failed(compiler::expand_exact(module, {}))) return mlir::failure();
+      EXPECT_EQ(count_operations(module), count) << op;
+      return mlir::success();
+    });
+    EXPECT_TRUE(jit.valid());
   }
 }
 
@@ -306,6 +329,25 @@ TEST(ExactTest, quotients_and_roots_through_f64_are_correctly_rounded) {
   for (std::size_t i = 0; i < x.size(); ++i) {
     ASSERT_TRUE(expect_same(quotient[i], x[i] / y[i])) << x[i] << " / " << y[i];
     ASSERT_TRUE(expect_same(root[i], std::sqrt(x[i]))) << x[i];
+  }
+}
+
+TEST(ExactTest, remainders_of_floats_are_exact) {
+  std::vector<float> x = interesting_floats<float>(), y = x;
+  std::shuffle(y.begin(), y.end(), std::mt19937_64(17));
+  const float infinity = std::numeric_limits<float>::infinity(), smallest = std::numeric_limits<float>::denorm_min();
+  for (float a : {0.0f, -0.0f, -6.0f, infinity, smallest, std::numeric_limits<float>::max(), 5.5f, -1e30f})
+    for (float b : {3.0f, 0.0f, infinity, -infinity, smallest, -3 * smallest, 1e-30f, std::numeric_limits<float>::max()})
+      x.push_back(a), y.push_back(b);
+  std::vector<float> got(x.size());
+  Jit jit = compile("f32", "f32", "%y = arith.remf %x, %x2 : IN", 2, {});
+  ASSERT_TRUE(jit.valid());
+  EXPECT_EQ(jit.remaining_math(), "math.absf math.floor");
+  jit.run(x.data(), y.data(), got.data(), static_cast<std::int64_t>(x.size()));
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const float expected = std::fmod(x[i], y[i]);
+    if (std::isnan(expected)) ASSERT_TRUE(std::isnan(got[i])) << x[i] << " % " << y[i];
+    else ASSERT_EQ(std::bit_cast<std::uint32_t>(got[i]), std::bit_cast<std::uint32_t>(expected)) << x[i] << " % " << y[i];
   }
 }
 
