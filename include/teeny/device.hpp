@@ -24,7 +24,7 @@ struct DeviceInfo {
   std::string name;                // the maker's
   std::string target;              // what programs are compiled for: "cpu:x86-64-v4+avx512bf16"
   std::uint64_t memory_bytes = 0;  // in all; 0: unknown
-  std::uint64_t cache_bytes = 0;   // last-level cache that a launch can expect for itself; 0: unknown
+  std::uint64_t cache_bytes = 0;   // of one buffer that a launch can expect to stay in cache; 0: unknown
   std::uint64_t max_grid[3] = {};  // programs along each axis of a launch
   int parallel = 1;                // programs that run at once
 };

@@ -132,11 +132,13 @@ std::string missing_on_host(const Target& wanted, const Target& host) {
 }
 
 std::size_t host_cache_share(int threads) {
-  const std::size_t count = static_cast<std::size_t>(std::max(threads, 1));
+  const std::size_t count = static_cast<std::size_t>(std::max(threads, 1)), mebibyte = std::size_t{1} << 20;
   const long second = ::sysconf(_SC_LEVEL2_CACHE_SIZE), third = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
-  const std::size_t own = (second > 0 ? static_cast<std::size_t>(second) : std::size_t{1} << 20) * count;
+  const std::size_t own = (second > 0 ? static_cast<std::size_t>(second) : mebibyte) * count;
   const std::size_t shared = third > 0 ? static_cast<std::size_t>(third) : 0;
-  return own + std::min(shared, count * (std::size_t{4} << 20));
+  // Measured on a Sapphire Rapids with 260 MiB of third level: stores that bypass the cache win from 1 MiB an array on.
+  const std::size_t near = shared <= 96 * mebibyte ? std::min(shared, count * 4 * mebibyte) : 0;
+  return (own + near) / 3;
 }
 
 }  // namespace teeny::support

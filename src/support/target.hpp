@@ -30,8 +30,9 @@ Target host_cpu_target();
 // The empty string when a host of target `host` runs programs for `wanted`, or the first thing it lacks.
 std::string missing_on_host(const Target& wanted, const Target& host);
 
-// Bytes of cache that the given number of threads can expect to keep for themselves: their second-level caches and at
-// most 4 MiB each of a third level, which other users of the machine share.
+// Bytes of one array that the given number of threads can expect to keep in cache beside two others: a third of their
+// second-level caches and of at most 4 MiB each of a near third level. A third level above 96 MiB belongs to a whole server,
+// is hardly faster than memory and does not count.
 std::size_t host_cache_share(int threads);
 
 }  // namespace teeny::support

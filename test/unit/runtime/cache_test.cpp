@@ -136,8 +136,10 @@ TEST_F(Cache, AFullDiskIsNoFailure) {
   EXPECT_NE(text.find(compiled), std::string::npos) << text;
   EXPECT_EQ(entries().size(), 1u);  // the facts
   EXPECT_EQ(std::distance(files::directory_iterator(cache()), files::directory_iterator()), 1);
+#if !defined(TEENY_SANITIZED)  // a sanitizer's own runtime takes the signal
   const std::string nothing = probe("ulimit -f 0;", "fill 1");
-  EXPECT_TRUE(nothing.find("device_failed: load: the program must be loadable; got 'File too large'") != std::string::npos) << nothing;
+  EXPECT_NE(nothing.find("device_failed: load: the program must be loadable; got 'File too large'"), std::string::npos) << nothing;
+#endif
 }
 
 TEST_F(Cache, AFolderThatOthersMayWriteToIsRefused) {
