@@ -141,12 +141,15 @@ def main():
     for fmt in ("f32", "f64"):
         d = degrees[fmt]
         print(f"// ---- exp(r) = 1 + r + r^2 q(r), |r| <= ln(2)/2; the weight makes exp(r) - 1 relatively exact")
-        fit("expm1", fmt, lambda r: (exp(r) - 1 - r) / r**2, lambda r: r**2 / abs(exp(r) - 1), identity, -half, half, d["expm1"], False)
+        fit("expm1", fmt, lambda r: (exp(r) - 1 - r) / r**2,
+            lambda r: r**2 / abs(exp(r) - 1), identity, -half, half, d["expm1"], False)
         print(f"// ---- 2^f = 1 + f h(f), |f| <= 1/2")
-        fit("exp2", fmt, lambda f: (mpf(2)**f - 1) / f, lambda f: abs(f) / mpf(2)**f, identity, "-0.5", "0.5", d["exp2"], False)
+        fit("exp2", fmt, lambda f: (mpf(2)**f - 1) / f,
+            lambda f: abs(f) / mpf(2)**f, identity, "-0.5", "0.5", d["exp2"], False)
         if fmt == "f32":
             print("// ---- log(1 + f) = f + f^2 q(f), |f| <= 1/3")
-            fit("log", fmt, lambda f: (log(1 + f) - f) / f**2, lambda f: f**2 / abs(log(1 + f)), identity, -third, third, d["log"], False)
+            fit("log", fmt, lambda f: (log(1 + f) - f) / f**2,
+                lambda f: f**2 / abs(log(1 + f)), identity, -third, third, d["log"], False)
         else:
             print("// ---- log(1 + f) = 2 s + s^3 R(s^2), s = f / (2 + f), |s| <= 1/5")
             g = lambda s: (log((1 + s) / (1 - s)) - 2 * s) / s**3
@@ -158,8 +161,10 @@ def main():
             fit(f"erf{index}", fmt, lambda a: erf_slope(low, a), lambda a: (a - low) * erf_weight(a), lambda a: a - low,
                 low, high, degree, False)
         print("// ---- sin(r) = r + r^3 S(r^2) and cos(r) = 1 - r^2/2 + r^4 C(r^2), |r| <= pi/4")
-        fit("sin", fmt, lambda r: (sin(r) - r) / r**3, lambda r: r**3 / sin(r), square, "1e-6", quarter_turn, d["sin"], True)
-        fit("cos", fmt, lambda r: (cos(r) - 1 + r**2 / 2) / r**4, lambda r: r**4 / cos(r), square, "1e-5", quarter_turn, d["cos"], True)
+        fit("sin", fmt, lambda r: (sin(r) - r) / r**3,
+            lambda r: r**3 / sin(r), square, "1e-6", quarter_turn, d["sin"], True)
+        fit("cos", fmt, lambda r: (cos(r) - 1 + r**2 / 2) / r**4,
+            lambda r: r**4 / cos(r), square, "1e-5", quarter_turn, d["cos"], True)
     print("// ---- constants as sums of shorter numbers: products with small integers are exact")
     emit_array("ln2_f32", parts(ln2, [14, 24]), "ln(2), the first part of 14 bits")
     emit_array("ln2_f64", parts(ln2, [40, 53]), "ln(2), the first part of 40 bits")
@@ -173,7 +178,8 @@ def main():
     bits = 20 * 64
     number = int(floor(ldexp(2 / pi, bits)))
     words = [(number >> (bits - 64 * (i + 1))) & (2**64 - 1) for i in range(20)]
-    print("/// The first 1280 bits of 2/pi after the binary point, highest first.\ninline constexpr std::uint64_t two_over_pi[] = {")
+    print("/// The first 1280 bits of 2/pi after the binary point, highest first.")
+    print("inline constexpr std::uint64_t two_over_pi[] = {")
     for i in range(0, 20, 5):
         print("    " + ", ".join(f"0x{w:016x}" for w in words[i:i + 5]) + ("};" if i == 15 else ","))
     print("\n} // namespace teeny::compiler::coefficients")

@@ -25,21 +25,37 @@ class ExactEmitter {
   Value real(mlir::Type like, double value);
   Value real(mlir::Type like, llvm::APFloat value);
   template <typename Op>
-  Value make(Value left, Value right) { return Op::create(builder_, left, right); }
+  Value make(Value left, Value right) {
+    return Op::create(builder_, left, right);
+  }
   template <typename Op>
-  Value convert(mlir::Type element, Value x) { return Op::create(builder_, with_element_type(x.getType(), element), x); }
+  Value convert(mlir::Type element, Value x) {
+    return Op::create(builder_, with_element_type(x.getType(), element), x);
+  }
   /// As `make`, marked as right.
   template <typename Op>
-  Value make_marked(Value left, Value right) { return mark(make<Op>(left, right)); }
+  Value make_marked(Value left, Value right) {
+    return mark(make<Op>(left, right));
+  }
   template <typename Op>
-  Value convert_marked(mlir::Type element, Value x) { return mark(convert<Op>(element, x)); }
-  Value compare(IntegerPredicate predicate, Value n, Value m) { return mlir::arith::CmpIOp::create(builder_, predicate, n, m); }
-  Value compare(FloatPredicate predicate, Value x, Value y) { return mlir::arith::CmpFOp::create(builder_, predicate, x, y); }
+  Value convert_marked(mlir::Type element, Value x) {
+    return mark(convert<Op>(element, x));
+  }
+  Value compare(IntegerPredicate predicate, Value n, Value m) {
+    return mlir::arith::CmpIOp::create(builder_, predicate, n, m);
+  }
+  Value compare(FloatPredicate predicate, Value x, Value y) {
+    return mlir::arith::CmpFOp::create(builder_, predicate, x, y);
+  }
   Value select(Value condition, Value x, Value y) { return mlir::arith::SelectOp::create(builder_, condition, x, y); }
   Value bits(Value x) { return convert<mlir::arith::BitcastOp>(builder_.getIntegerType(width_of(x)), x); }
   Value from_bits(mlir::Type element, Value n) { return convert<mlir::arith::BitcastOp>(element, n); }
-  Value shift_left(Value n, int distance) { return make_marked<mlir::arith::ShLIOp>(n, integer(n.getType(), distance)); }
-  Value shift_right(Value n, int distance) { return make_marked<mlir::arith::ShRUIOp>(n, integer(n.getType(), distance)); }
+  Value shift_left(Value n, int distance) {
+    return make_marked<mlir::arith::ShLIOp>(n, integer(n.getType(), distance));
+  }
+  Value shift_right(Value n, int distance) {
+    return make_marked<mlir::arith::ShRUIOp>(n, integer(n.getType(), distance));
+  }
 
   static mlir::Type element_of(Value x) { return mlir::getElementTypeOrSelf(x.getType()); }
   static int width_of(Value x) { return static_cast<int>(element_of(x).getIntOrFloatBitWidth()); }

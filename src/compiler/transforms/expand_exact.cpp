@@ -45,7 +45,8 @@ SafeDivisor make_safe_divisor(ExactEmitter& e, Value dividend, Value divisor, bo
   Value replaced = was_zero;
   if (is_signed) {
     // lowest / -1 becomes lowest / 1, which has the quotient and the remainder wanted.
-    Value is_lowest = e.compare(arith::CmpIPredicate::eq, dividend, e.integer(type, llvm::APInt::getSignedMinValue(e.width_of(divisor))));
+    Value is_lowest = e.compare(arith::CmpIPredicate::eq, dividend,
+                                e.integer(type, llvm::APInt::getSignedMinValue(e.width_of(divisor))));
     Value is_minus_one = e.compare(arith::CmpIPredicate::eq, divisor, e.integer(type, ~std::uint64_t{0}));
     replaced = e.make<arith::OrIOp>(was_zero, e.make<arith::AndIOp>(is_lowest, is_minus_one));
   }
@@ -84,7 +85,8 @@ Value shift(ExactEmitter& e, Value x, Value distance) {
 }
 
 Value truncate(ExactEmitter& e, arith::TruncFOp op) {
-  if (op.getRoundingmode().value_or(arith::RoundingMode::to_nearest_even) != arith::RoundingMode::to_nearest_even) return {};
+  if (op.getRoundingmode().value_or(arith::RoundingMode::to_nearest_even) != arith::RoundingMode::to_nearest_even)
+    return {};
   return e.truncate_float(mlir::getElementTypeOrSelf(op.getType()), op.getIn());
 }
 
@@ -110,8 +112,10 @@ Value replacement_of(ExactEmitter& e, mlir::Operation* op) {
   return llvm::TypeSwitch<mlir::Operation*, Value>(op)
       .Case([&](arith::DivSIOp o) { return divide<arith::DivSIOp>(e, o.getLhs(), o.getRhs(), true); })
       .Case([&](arith::DivUIOp o) { return divide<arith::DivUIOp>(e, o.getLhs(), o.getRhs(), false); })
-      .Case([&](arith::RemSIOp o) { return remainder<arith::DivSIOp, arith::RemSIOp>(e, o.getLhs(), o.getRhs(), true); })
-      .Case([&](arith::RemUIOp o) { return remainder<arith::DivUIOp, arith::RemUIOp>(e, o.getLhs(), o.getRhs(), false); })
+      .Case(
+          [&](arith::RemSIOp o) { return remainder<arith::DivSIOp, arith::RemSIOp>(e, o.getLhs(), o.getRhs(), true); })
+      .Case(
+          [&](arith::RemUIOp o) { return remainder<arith::DivUIOp, arith::RemUIOp>(e, o.getLhs(), o.getRhs(), false); })
       .Case([&](arith::ShLIOp o) { return shift<arith::ShLIOp>(e, o.getLhs(), o.getRhs()); })
       .Case([&](arith::ShRSIOp o) { return shift<arith::ShRSIOp>(e, o.getLhs(), o.getRhs()); })
       .Case([&](arith::ShRUIOp o) { return shift<arith::ShRUIOp>(e, o.getLhs(), o.getRhs()); })
@@ -168,9 +172,13 @@ class ExpandExactPass : public mlir::PassWrapper<ExpandExactPass, mlir::Operatio
 
  private:
   ExactFacts facts() const {
-    return {.fma_fused = fma_fused, .division_rounds = division_rounds, .sqrt_rounds = sqrt_rounds,
-            .signed_remainder = signed_remainder, .truncates_to_f16 = truncates_to_f16,
-            .truncates_to_bf16 = truncates_to_bf16, .orders_min_max = orders_min_max};
+    return {.fma_fused = fma_fused,
+            .division_rounds = division_rounds,
+            .sqrt_rounds = sqrt_rounds,
+            .signed_remainder = signed_remainder,
+            .truncates_to_f16 = truncates_to_f16,
+            .truncates_to_bf16 = truncates_to_bf16,
+            .orders_min_max = orders_min_max};
   }
   void set(ExactFacts facts) {
     fma_fused = facts.fma_fused;
@@ -183,10 +191,12 @@ class ExpandExactPass : public mlir::PassWrapper<ExpandExactPass, mlir::Operatio
   }
 
   Option<bool> fma_fused{*this, "fma-fused", llvm::cl::desc("math.fma rounds once"), llvm::cl::init(true)};
-  Option<bool> division_rounds{*this, "division-rounds", llvm::cl::desc("f32 division is correctly rounded"), llvm::cl::init(true)};
-  Option<bool> sqrt_rounds{*this, "sqrt-rounds", llvm::cl::desc("the f32 square root is correctly rounded"), llvm::cl::init(true)};
-  Option<bool> signed_remainder{*this, "signed-remainder", llvm::cl::desc("remainders of negative operands are defined"),
-                                llvm::cl::init(true)};
+  Option<bool> division_rounds{*this, "division-rounds", llvm::cl::desc("f32 division is correctly rounded"),
+                               llvm::cl::init(true)};
+  Option<bool> sqrt_rounds{*this, "sqrt-rounds", llvm::cl::desc("the f32 square root is correctly rounded"),
+                           llvm::cl::init(true)};
+  Option<bool> signed_remainder{*this, "signed-remainder",
+                                llvm::cl::desc("remainders of negative operands are defined"), llvm::cl::init(true)};
   Option<bool> truncates_to_f16{*this, "truncates-to-f16", llvm::cl::desc("f32 to f16 rounds to nearest even"),
                                 llvm::cl::init(true)};
   Option<bool> truncates_to_bf16{*this, "truncates-to-bf16", llvm::cl::desc("f32 to bf16 rounds to nearest even"),
@@ -203,7 +213,8 @@ mlir::LogicalResult expand_exact(mlir::Operation* root, ExactFacts facts) {
     if (is_candidate(op)) found.push_back(op);
   });
   for (mlir::Operation* op : found) {
-    if (!facts.fma_fused && llvm::isa<mlir::math::FmaOp>(op) && mlir::getElementTypeOrSelf(op->getResult(0).getType()).isF64())
+    if (!facts.fma_fused && llvm::isa<mlir::math::FmaOp>(op) &&
+        mlir::getElementTypeOrSelf(op->getResult(0).getType()).isF64())
       return op->emitOpError("of f64 needs a target that rounds fma once; got one that does not");
     mlir::ImplicitLocOpBuilder builder(op->getLoc(), op);
     ExactEmitter emitter(builder, facts);
@@ -215,7 +226,9 @@ mlir::LogicalResult expand_exact(mlir::Operation* root, ExactFacts facts) {
   return mlir::success();
 }
 
-std::unique_ptr<mlir::Pass> create_expand_exact_pass(ExactFacts facts) { return std::make_unique<ExpandExactPass>(facts); }
+std::unique_ptr<mlir::Pass> create_expand_exact_pass(ExactFacts facts) {
+  return std::make_unique<ExpandExactPass>(facts);
+}
 
 void register_expand_exact_pass() { mlir::PassRegistration<ExpandExactPass>(); }
 

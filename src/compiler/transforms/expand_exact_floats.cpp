@@ -88,7 +88,8 @@ Value ExactEmitter::float_to_integer(mlir::Type element, Value x, bool is_signed
   mlir::Type computed = width < 32 ? builder_.getI32Type() : element;
   auto to_integer = [&](Value value) {
     // 32 bits hold all narrower results, of either sign.
-    return is_signed || width < 32 ? convert_marked<arith::FPToSIOp>(computed, value) : convert_marked<arith::FPToUIOp>(computed, value);
+    return is_signed || width < 32 ? convert_marked<arith::FPToSIOp>(computed, value)
+                                   : convert_marked<arith::FPToUIOp>(computed, value);
   };
   if (value_bits <= significant) {
     Value high = real(type, beyond - 1);
@@ -100,7 +101,8 @@ Value ExactEmitter::float_to_integer(mlir::Type element, Value x, bool is_signed
   }
   // The highest integer is no float here: convert what is in range, then choose.
   Value too_high = compare(FloatPredicate::OGE, x, real(type, beyond)), too_low = compare(FloatPredicate::OLT, x, low);
-  Value in_range = make<arith::AndIOp>(compare(FloatPredicate::OGE, x, low), compare(FloatPredicate::OLT, x, real(type, beyond)));
+  Value in_range =
+      make<arith::AndIOp>(compare(FloatPredicate::OGE, x, low), compare(FloatPredicate::OLT, x, real(type, beyond)));
   Value result = to_integer(select(in_range, x, real(type, 0.0)));
   auto lowest = is_signed ? llvm::APInt::getSignedMinValue(width) : llvm::APInt::getZero(width);
   auto highest = is_signed ? llvm::APInt::getSignedMaxValue(width) : llvm::APInt::getMaxValue(width);
@@ -138,7 +140,8 @@ Value ExactEmitter::integer_to_float(mlir::Type element, Value n, bool is_signed
 Value ExactEmitter::divide_float(Value x, Value y) {
   if (facts_.division_rounds || element_of(x).isF64()) return {};
   mlir::Type f64 = builder_.getF64Type();
-  return truncate_float(element_of(x), make_marked<arith::DivFOp>(convert<arith::ExtFOp>(f64, x), convert<arith::ExtFOp>(f64, y)));
+  return truncate_float(element_of(x),
+                        make_marked<arith::DivFOp>(convert<arith::ExtFOp>(f64, x), convert<arith::ExtFOp>(f64, y)));
 }
 
 Value ExactEmitter::square_root(Value x) {
@@ -155,8 +158,8 @@ Value ExactEmitter::float_remainder(Value x, Value y) {
   mlir::Type type = dividend.getType();
   Value rest = mlir::math::AbsFOp::create(builder_, dividend), unit = mlir::math::AbsFOp::create(builder_, divisor);
   Value zero = real(type, 0.0), inverse = make_marked<arith::DivFOp>(real(type, 1.0), unit);
-  // Long division by 28 bits of the quotient a step: |x| / |y| is below 2^277. A digit has at most 29 bits and y 24, so that
-  // their product is exact, the digit is off by at most 1, and every rest has at most 24 bits.
+  // Long division by 28 bits of the quotient a step: |x| / |y| is below 2^277. A digit has at most 29 bits and y 24, so
+  // that their product is exact, the digit is off by at most 1, and every rest has at most 24 bits.
   for (int step = 9; step >= 0; --step) {
     Value multiple = make<arith::MulFOp>(unit, real(type, std::ldexp(1.0, 28 * step)));
     Value digit = make<arith::MulFOp>(rest, make<arith::MulFOp>(inverse, real(type, std::ldexp(1.0, -28 * step))));
@@ -177,12 +180,14 @@ Value ExactEmitter::float_remainder(Value x, Value y) {
 Value ExactEmitter::fused_multiply_add(Value x, Value y, Value z) {
   mlir::Type element = element_of(x), f64 = builder_.getF64Type();
   auto widen = [&](Value value) { return convert<arith::ExtFOp>(f64, value); };
-  // The product is exact in f64; the sum is rounded to odd there, so that the rounding to the narrower type is the only one.
+  // The product is exact in f64; the sum is rounded to odd there, so that the rounding to the narrower type is the only
+  // one.
   Value product = make<arith::MulFOp>(widen(x), widen(y)), addend = widen(z);
   Value sum = make<arith::AddFOp>(product, addend);
   Value addend_part = make<arith::SubFOp>(sum, product);
   Value product_part = make<arith::SubFOp>(sum, addend_part);
-  Value error = make<arith::AddFOp>(make<arith::SubFOp>(product, product_part), make<arith::SubFOp>(addend, addend_part));
+  Value error =
+      make<arith::AddFOp>(make<arith::SubFOp>(product, product_part), make<arith::SubFOp>(addend, addend_part));
   Value n = bits(sum), one = integer(n.getType(), 1), zero = real(sum.getType(), 0.0);
   Value is_even = compare(IntegerPredicate::eq, make<arith::AndIOp>(n, one), integer(n.getType(), 0));
   Value outward = compare(IntegerPredicate::sge, make<arith::XOrIOp>(n, bits(error)), integer(n.getType(), 0));

@@ -41,7 +41,8 @@ Value emit_widened(mlir::ImplicitLocOpBuilder& builder, Value x, Emit emit, Math
 
 bool is_supported(mlir::Type type) {
   mlir::Type element = mlir::getElementTypeOrSelf(type);
-  return element.isF64() || element.isF32() || (llvm::isa<mlir::FloatType>(element) && element.getIntOrFloatBitWidth() <= 16);
+  return element.isF64() || element.isF32() ||
+         (llvm::isa<mlir::FloatType>(element) && element.getIntOrFloatBitWidth() <= 16);
 }
 
 class ExpandMathPass : public mlir::PassWrapper<ExpandMathPass, mlir::OperationPass<>> {
@@ -68,9 +69,10 @@ class ExpandMathPass : public mlir::PassWrapper<ExpandMathPass, mlir::OperationP
     division_rounds = facts.division_rounds;
   }
 
-  Option<bool> fma_fused{*this, "fma-fused", llvm::cl::desc("math.fma rounds once on the target"), llvm::cl::init(true)};
-  Option<bool> division_rounds{*this, "division-rounds", llvm::cl::desc("f32 division is correctly rounded on the target"),
-                               llvm::cl::init(true)};
+  Option<bool> fma_fused{*this, "fma-fused", llvm::cl::desc("math.fma rounds once on the target"),
+                         llvm::cl::init(true)};
+  Option<bool> division_rounds{*this, "division-rounds",
+                               llvm::cl::desc("f32 division is correctly rounded on the target"), llvm::cl::init(true)};
 };
 
 }  // namespace

@@ -1,9 +1,9 @@
 // Mathematical functions written out in arithmetic, the same on every device.
 //
 // exp, exp2, log, log2, sin, cos, erf, tanh and rsqrt of the math dialect become arith operations, math.fma and (rsqrt)
-// math.sqrt: polynomials without tables, loops or branches, so that they can stand in an inner loop of vectors. Scalars,
-// vectors and ranked tensors of f16, bf16, f32 and f64 are taken; 16-bit types are computed in f32 and rounded once.
-// The bounds in units in the last place stand in docs/math.md and are asserted by test/unit/math.
+// math.sqrt: polynomials without tables, loops or branches, so that they can stand in an inner loop of vectors.
+// Scalars, vectors and ranked tensors of f16, bf16, f32 and f64 are taken; 16-bit types are computed in f32 and rounded
+// once. The bounds in units in the last place stand in docs/math.md and are asserted by test/unit/math.
 //
 // Meanings at the edges: NaN gives NaN; results below the normal range are rounded, not flushed; exp2 of an integer is
 // exact; |tanh|, |erf|, |sin|, |cos| never exceed 1; sin and cos reduce their argument exactly, however large;

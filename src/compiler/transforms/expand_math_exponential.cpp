@@ -20,7 +20,9 @@ struct Reduced {
 };
 
 // Rounding by addition can bring a bias along: what follows then needs no addition to make an exponent field.
-Value rounding_constant(MathEmitter& e, std::uint64_t bias) { return e.real(e.rounding_constant() + static_cast<double>(bias)); }
+Value rounding_constant(MathEmitter& e, std::uint64_t bias) {
+  return e.real(e.rounding_constant() + static_cast<double>(bias));
+}
 
 Reduced reduce_by_ln2(MathEmitter& e, Value x, std::uint64_t bias) {
   const double* ln2 = e.is_double() ? table::ln2_f64 : table::ln2_f32;
@@ -139,7 +141,8 @@ Value emit_erf(MathEmitter& e, Value x) {
   if (!e.is_double()) {
     slope = e.polynomial(t, table::erf0_f32);
   } else {
-    Value beyond1 = e.compare(CmpFPredicate::OGE, a, e.real(1)), beyond2 = e.compare(CmpFPredicate::OGE, a, e.real(2.5));
+    Value beyond1 = e.compare(CmpFPredicate::OGE, a, e.real(1)),
+          beyond2 = e.compare(CmpFPredicate::OGE, a, e.real(2.5));
     auto pick = [&](double v0, double v1, double v2) {
       return e.select(beyond2, e.real(v2), e.select(beyond1, e.real(v1), e.real(v0)));
     };
@@ -147,7 +150,8 @@ Value emit_erf(MathEmitter& e, Value x) {
     start_low = pick(table::erf_start0_f64[1], table::erf_start1_f64[1], table::erf_start2_f64[1]);
     t = e.sub(a, pick(0, 1, 2.5));
     llvm::SmallVector<Value> picked;
-    for (auto [v0, v1, v2] : llvm::zip(table::erf0_f64, table::erf1_f64, table::erf2_f64)) picked.push_back(pick(v0, v1, v2));
+    for (auto [v0, v1, v2] : llvm::zip(table::erf0_f64, table::erf1_f64, table::erf2_f64))
+      picked.push_back(pick(v0, v1, v2));
     slope = e.polynomial(t, picked);
   }
   Value rest = e.fma(slope, t, start_low);
@@ -172,8 +176,6 @@ Value emit_log2(MathEmitter& e, Value x) {
   return with_log_edges(e, x, result);
 }
 
-Value emit_rsqrt(MathEmitter& e, Value x) {
-  return e.div(e.real(1), mlir::math::SqrtOp::create(e.builder(), x));
-}
+Value emit_rsqrt(MathEmitter& e, Value x) { return e.div(e.real(1), mlir::math::SqrtOp::create(e.builder(), x)); }
 
 }  // namespace teeny::compiler

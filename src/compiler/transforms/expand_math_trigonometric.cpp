@@ -1,6 +1,7 @@
 // sin and cos. The argument is reduced by quarter turns: for moderate arguments by subtracting n * pi/2 in parts whose
-// products are exact, for large ones by multiplying with the bits of 2/pi that matter (Payne and Hanek, "Radian reduction
-// for trigonometric functions", 1983): bits of weight 4 and more are whole turns and drop out of integer arithmetic.
+// products are exact, for large ones by multiplying with the bits of 2/pi that matter (Payne and Hanek, "Radian
+// reduction for trigonometric functions", 1983): bits of weight 4 and more are whole turns and drop out of integer
+// arithmetic.
 #include <limits>
 #include <numbers>
 
@@ -32,8 +33,10 @@ Turn reduce_short(MathEmitter& e, Value a) {
   Value rounded = e.fma(a, e.real(2 / std::numbers::pi), magic);
   Value n = e.sub(rounded, magic);
   llvm::ArrayRef<double> parts;
-  if (e.fma_fused()) parts = e.is_double() ? llvm::ArrayRef(table::half_pi_fused_f64) : llvm::ArrayRef(table::half_pi_fused_f32);
-  else parts = e.is_double() ? llvm::ArrayRef(table::half_pi_short_f64) : llvm::ArrayRef(table::half_pi_short_f32);
+  if (e.fma_fused())
+    parts = e.is_double() ? llvm::ArrayRef(table::half_pi_fused_f64) : llvm::ArrayRef(table::half_pi_fused_f32);
+  else
+    parts = e.is_double() ? llvm::ArrayRef(table::half_pi_short_f64) : llvm::ArrayRef(table::half_pi_short_f32);
   Value remainder = a;
   for (double part : parts) remainder = e.fma(n, e.real(-part), remainder);
   return {e.bits(rounded), remainder};
@@ -77,7 +80,8 @@ struct Words {
   }
 };
 
-// For finite a above 32. The product a * 2/pi modulo 4 is a 64-bit fraction of a whole turn (and 64 further bits for f64).
+// For finite a above 32. The product a * 2/pi modulo 4 is a 64-bit fraction of a whole turn (and 64 further bits for
+// f64).
 Turn reduce_exactly(MathEmitter& e, Value a) {
   Words w{e};
   Value bits = e.bits(a);

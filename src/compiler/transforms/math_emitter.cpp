@@ -12,7 +12,8 @@ mlir::Type with_element_type(mlir::Type type, mlir::Type element) {
 }
 
 static Value make_splat(mlir::ImplicitLocOpBuilder& builder, mlir::Type type, mlir::TypedAttr element) {
-  if (auto shaped = llvm::dyn_cast<mlir::ShapedType>(type)) element = mlir::DenseElementsAttr::get(shaped, mlir::Attribute(element));
+  if (auto shaped = llvm::dyn_cast<mlir::ShapedType>(type))
+    element = mlir::DenseElementsAttr::get(shaped, mlir::Attribute(element));
   return mlir::arith::ConstantOp::create(builder, element);
 }
 
@@ -27,7 +28,10 @@ Value make_constant(mlir::ImplicitLocOpBuilder& builder, mlir::Type type, std::u
 }
 
 MathEmitter::MathEmitter(mlir::ImplicitLocOpBuilder& builder, mlir::Type float_type, MathFacts facts)
-    : builder_(builder), float_type_(float_type), facts_(facts), is_double_(mlir::getElementTypeOrSelf(float_type).isF64()) {
+    : builder_(builder),
+      float_type_(float_type),
+      facts_(facts),
+      is_double_(mlir::getElementTypeOrSelf(float_type).isF64()) {
   integer_type_ = with_element_type(float_type, builder.getIntegerType(width()));
 }
 

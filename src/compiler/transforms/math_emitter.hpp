@@ -19,7 +19,8 @@ mlir::Type with_element_type(mlir::Type type, mlir::Type element);
 mlir::Value make_constant(mlir::ImplicitLocOpBuilder& builder, mlir::Type type, const llvm::APFloat& value);
 mlir::Value make_constant(mlir::ImplicitLocOpBuilder& builder, mlir::Type type, std::uint64_t bits);
 
-/// f32 or f64, scalar or shaped. Values named x are floats of `float_type()`, values named n integers of the same width.
+/// f32 or f64, scalar or shaped. Values named x are floats of `float_type()`, values named n integers of the same
+/// width.
 class MathEmitter {
  public:
   using Value = mlir::Value;
@@ -46,8 +47,8 @@ class MathEmitter {
   /// Whichever of two values belongs to the format.
   double choose(double f32, double f64) const { return is_double_ ? f64 : f32; }
 
-  Value real(double value);                                     // rounded to the format
-  Value integer(std::uint64_t bits);                            // of integer_type()
+  Value real(double value);           // rounded to the format
+  Value integer(std::uint64_t bits);  // of integer_type()
   Value add(Value x, Value y) { return make<mlir::arith::AddFOp>(x, y); }
   Value sub(Value x, Value y) { return make<mlir::arith::SubFOp>(x, y); }
   Value mul(Value x, Value y) { return make<mlir::arith::MulFOp>(x, y); }
@@ -73,8 +74,12 @@ class MathEmitter {
   Value bits(Value x) { return mlir::arith::BitcastOp::create(builder_, integer_type_, x); }
   Value from_bits(Value n) { return mlir::arith::BitcastOp::create(builder_, float_type_, n); }
 
-  Value compare(mlir::arith::CmpFPredicate predicate, Value x, Value y) { return mlir::arith::CmpFOp::create(builder_, predicate, x, y); }
-  Value compare(mlir::arith::CmpIPredicate predicate, Value n, Value m) { return mlir::arith::CmpIOp::create(builder_, predicate, n, m); }
+  Value compare(mlir::arith::CmpFPredicate predicate, Value x, Value y) {
+    return mlir::arith::CmpFOp::create(builder_, predicate, x, y);
+  }
+  Value compare(mlir::arith::CmpIPredicate predicate, Value n, Value m) {
+    return mlir::arith::CmpIOp::create(builder_, predicate, n, m);
+  }
   Value select(Value condition, Value x, Value y) { return mlir::arith::SelectOp::create(builder_, condition, x, y); }
   /// NaN stays NaN.
   Value at_most(Value x, double limit);
@@ -85,7 +90,9 @@ class MathEmitter {
 
  private:
   template <typename Op>
-  Value make(Value left, Value right) { return Op::create(builder_, left, right); }
+  Value make(Value left, Value right) {
+    return Op::create(builder_, left, right);
+  }
 
   mlir::ImplicitLocOpBuilder& builder_;
   mlir::Type float_type_, integer_type_;

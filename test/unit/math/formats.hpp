@@ -10,11 +10,12 @@ namespace teeny::test {
 // What a test needs to know of a format.
 struct Format {
   const char* name;
-  int significant, lowest_exponent;   // bits of the significand; exponent of the smallest normal number
+  int significant, lowest_exponent;  // bits of the significand; exponent of the smallest normal number
   long double largest;
 };
 constexpr Format f16{"f16", 11, -14, 65504}, bf16{"bf16", 8, -126, 0x1.fep127L};
-constexpr Format f32{"f32", 24, -126, std::numeric_limits<float>::max()}, f64{"f64", 53, -1022, std::numeric_limits<double>::max()};
+constexpr Format f32{"f32", 24, -126, std::numeric_limits<float>::max()},
+    f64{"f64", 53, -1022, std::numeric_limits<double>::max()};
 
 inline double decode(std::uint16_t bits, const Format& format) {
   const int mantissa_bits = format.significant - 1;

@@ -28,24 +28,39 @@ struct Jit::Implementation {
 Jit::~Jit() = default;
 
 static std::string replace_word(std::string text, const std::string& word, const std::string& by) {
-  for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += by.size()) text.replace(at, word.size(), by);
+  for (std::size_t at = 0; (at = text.find(word, at)) != std::string::npos; at += by.size())
+    text.replace(at, word.size(), by);
   return text;
 }
 
-static std::string module_text(const std::string& in, const std::string& out, std::string body, bool vectors, int operands) {
-  auto shaped = [&](const std::string& type) { return vectors ? "vector<" + std::to_string(Jit::lanes) + "x" + type + ">" : type; };
+static std::string module_text(const std::string& in, const std::string& out, std::string body, bool vectors,
+                               int operands) {
+  auto shaped = [&](const std::string& type) {
+    return vectors ? "vector<" + std::to_string(Jit::lanes) + "x" + type + ">" : type;
+  };
   std::string in_type = shaped(in), out_type = shaped(out);
   body = replace_word(replace_word(body, "OUT", out_type), "IN", in_type);
-  std::string second = operands < 2 ? "" :
-      "      %q = llvm.getelementptr %b[%i] : (!llvm.ptr, i64) -> !llvm.ptr, " + in + "\n"
-      "      %x2 = llvm.load %q {alignment = 1} : !llvm.ptr -> " + in_type + "\n";
+  std::string second = operands < 2 ? ""
+                                    : "      %q = llvm.getelementptr %b[%i] : (!llvm.ptr, i64) -> !llvm.ptr, " + in +
+                                          "\n"
+                                          "      %x2 = llvm.load %q {alignment = 1} : !llvm.ptr -> " +
+                                          in_type + "\n";
   return "func.func @evaluate(%a: !llvm.ptr, %b: !llvm.ptr, %c: !llvm.ptr, %n: i64) {\n"
-         "  %zero = arith.constant 0 : i64\n  %step = arith.constant " + std::to_string(vectors ? Jit::lanes : 1) + " : i64\n"
+         "  %zero = arith.constant 0 : i64\n  %step = arith.constant " +
+         std::to_string(vectors ? Jit::lanes : 1) +
+         " : i64\n"
          "  scf.for %i = %zero to %n step %step : i64 {\n"
-         "      %p = llvm.getelementptr %a[%i] : (!llvm.ptr, i64) -> !llvm.ptr, " + in + "\n"
-         "      %x = llvm.load %p {alignment = 1} : !llvm.ptr -> " + in_type + "\n" + second + body + "\n"
-         "      %r = llvm.getelementptr %c[%i] : (!llvm.ptr, i64) -> !llvm.ptr, " + out + "\n"
-         "      llvm.store %y, %r {alignment = 1} : " + out_type + ", !llvm.ptr\n  }\n  return\n}\n";
+         "      %p = llvm.getelementptr %a[%i] : (!llvm.ptr, i64) -> !llvm.ptr, " +
+         in +
+         "\n"
+         "      %x = llvm.load %p {alignment = 1} : !llvm.ptr -> " +
+         in_type + "\n" + second + body +
+         "\n"
+         "      %r = llvm.getelementptr %c[%i] : (!llvm.ptr, i64) -> !llvm.ptr, " +
+         out +
+         "\n"
+         "      llvm.store %y, %r {alignment = 1} : " +
+         out_type + ", !llvm.ptr\n  }\n  return\n}\n";
 }
 
 static std::string math_names(mlir::ModuleOp module) {
@@ -96,7 +111,8 @@ void Jit::compile(const std::string& text, const std::function<mlir::LogicalResu
   translated->setDataLayout(engine.getDataLayout());
   translated->setTargetTriple(engine.getTargetTriple());
   llvm::cantFail(engine.addIRModule(llvm::orc::ThreadSafeModule(std::move(translated), std::move(llvm_context))));
-  function_ = llvm::cantFail(engine.lookup("evaluate")).toPtr<void (*)(const void*, const void*, void*, std::int64_t)>();
+  function_ =
+      llvm::cantFail(engine.lookup("evaluate")).toPtr<void (*)(const void*, const void*, void*, std::int64_t)>();
 }
 
 void Jit::run(const void* x, const void* x2, void* y, std::int64_t count) const { function_(x, x2, y, count); }

@@ -48,8 +48,11 @@ template <typename T>
 std::vector<T> interesting_integers() {
   using Limits = std::numeric_limits<T>;
   std::vector<T> values;
-  for (int d = -9; d <= 9; ++d) values.insert(values.end(), {static_cast<T>(d), static_cast<T>(Limits::min() + d), static_cast<T>(Limits::max() - d)});
-  for (unsigned bit = 0; bit < sizeof(T) * 8; ++bit) values.push_back(static_cast<T>(std::make_unsigned_t<T>{1} << bit));
+  for (int d = -9; d <= 9; ++d)
+    values.insert(values.end(),
+                  {static_cast<T>(d), static_cast<T>(Limits::min() + d), static_cast<T>(Limits::max() - d)});
+  for (unsigned bit = 0; bit < sizeof(T) * 8; ++bit)
+    values.push_back(static_cast<T>(std::make_unsigned_t<T>{1} << bit));
   std::mt19937_64 random(7);
   for (int i = 0; i < 60; ++i) values.push_back(static_cast<T>(random() >> (random() % 64)));
   return values;
@@ -136,14 +139,16 @@ TEST(ExactTest, constant_divisors_are_guarded_only_where_needed) {
 
 TEST(ExactTest, harmless_constants_add_nothing) {
   const std::string constants = "%d = arith.constant dense<3> : IN\n";
-  for (const char* op : {"arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.shli", "arith.shrsi", "arith.shrui"}) {
-    Jit jit("i32", "i32", constants + "%y = " + op + " %x, %d : IN", true, 1, [&](mlir::ModuleOp module) -> mlir::LogicalResult {
-      const int count = count_operations(module);
-      EXPECT_EQ(count_operations(module, op), 1);
-      if (failed(compiler::expand_exact(module, {}))) return mlir::failure();
-      EXPECT_EQ(count_operations(module), count) << op;
-      return mlir::success();
-    });
+  for (const char* op :
+       {"arith.divsi", "arith.divui", "arith.remsi", "arith.remui", "arith.shli", "arith.shrsi", "arith.shrui"}) {
+    Jit jit("i32", "i32", constants + "%y = " + op + " %x, %d : IN", true, 1,
+            [&](mlir::ModuleOp module) -> mlir::LogicalResult {
+              const int count = count_operations(module);
+              EXPECT_EQ(count_operations(module, op), 1);
+              if (failed(compiler::expand_exact(module, {}))) return mlir::failure();
+              EXPECT_EQ(count_operations(module), count) << op;
+              return mlir::success();
+            });
     EXPECT_TRUE(jit.valid());
   }
 }
@@ -152,9 +157,11 @@ template <typename T>
 void check_shifts() {
   using Unsigned = std::make_unsigned_t<T>;
   constexpr Unsigned width = sizeof(T) * 8;
-  check_binary<T>("arith.shli", {}, [](T a, T b) { return static_cast<T>(Unsigned(b) < width ? Unsigned(a) << Unsigned(b) : 0); });
+  check_binary<T>("arith.shli", {},
+                  [](T a, T b) { return static_cast<T>(Unsigned(b) < width ? Unsigned(a) << Unsigned(b) : 0); });
   if constexpr (std::is_signed_v<T>)
-    check_binary<T>("arith.shrsi", {}, [](T a, T b) { return static_cast<T>(a >> (Unsigned(b) < width ? Unsigned(b) : width - 1)); });
+    check_binary<T>("arith.shrsi", {},
+                    [](T a, T b) { return static_cast<T>(a >> (Unsigned(b) < width ? Unsigned(b) : width - 1)); });
   else
     check_binary<T>("arith.shrui", {}, [](T a, T b) { return static_cast<T>(b < width ? a >> b : 0); });
 }
@@ -171,13 +178,37 @@ TEST(ExactTest, shifts_by_the_width_or_more_are_defined) {
 template <typename T>
 std::vector<T> interesting_floats() {
   using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-  std::vector<T> values = {0, T(-0.0), T(-0.5), T(-0.9), T(-1.5), T(127.9), T(-128.9), T(255.9), T(0.9), T(510), T(-200), T(3e9),
-                           T(4294967040.0), T(1e18), T(1e19), T(2251799813685249.5), T(65504), T(65519), T(65520), T(65536),
-                           T(2049), T(2051), std::numeric_limits<T>::infinity(), -std::numeric_limits<T>::infinity(),
-                           std::numeric_limits<T>::quiet_NaN(), std::numeric_limits<T>::max(), std::numeric_limits<T>::min(),
+  std::vector<T> values = {0,
+                           T(-0.0),
+                           T(-0.5),
+                           T(-0.9),
+                           T(-1.5),
+                           T(127.9),
+                           T(-128.9),
+                           T(255.9),
+                           T(0.9),
+                           T(510),
+                           T(-200),
+                           T(3e9),
+                           T(4294967040.0),
+                           T(1e18),
+                           T(1e19),
+                           T(2251799813685249.5),
+                           T(65504),
+                           T(65519),
+                           T(65520),
+                           T(65536),
+                           T(2049),
+                           T(2051),
+                           std::numeric_limits<T>::infinity(),
+                           -std::numeric_limits<T>::infinity(),
+                           std::numeric_limits<T>::quiet_NaN(),
+                           std::numeric_limits<T>::max(),
+                           std::numeric_limits<T>::min(),
                            std::numeric_limits<T>::denorm_min()};
   for (int k = -160; k <= 140; ++k)
-    for (T factor : {T(1), T(1.5), T(-1), T(-1.5), T(1 + 1.0 / 256), T(1 + 3.0 / 256), T(1 + 1.0 / 2048), T(1 + 3.0 / 2048)})
+    for (T factor :
+         {T(1), T(1.5), T(-1), T(-1.5), T(1 + 1.0 / 256), T(1 + 3.0 / 256), T(1 + 1.0 / 2048), T(1 + 3.0 / 2048)})
       for (int d = -2; d <= 2; ++d) {
         T value = factor * static_cast<T>(std::ldexp(1.0, k));
         values.push_back(std::bit_cast<T>(static_cast<Bits>(std::bit_cast<Bits>(value) + Bits(d))));
@@ -185,7 +216,8 @@ std::vector<T> interesting_floats() {
   std::mt19937_64 random(3);
   for (int i = 0; i < 300000; ++i) values.push_back(std::bit_cast<T>(static_cast<Bits>(random())));
   for (int i = 0; i < 100000; ++i)
-    values.push_back(static_cast<T>(std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), -static_cast<int>(random() % 96))));
+    values.push_back(static_cast<T>(
+        std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), -static_cast<int>(random() % 96))));
   while (values.size() % Jit::lanes) values.push_back(1);
   return values;
 }
@@ -195,16 +227,20 @@ void check_float_to_integer() {
   std::vector<T> x = interesting_floats<T>();
   std::vector<N> y(x.size());
   for (bool vectors : {true, false}) {
-    Jit jit = compile(type_name<T>(), type_name<N>(), std::string("%y = arith.fpto") + (std::is_signed_v<N> ? "si" : "ui") + " %x : IN to OUT",
-                      1, {}, vectors);
+    Jit jit = compile(type_name<T>(), type_name<N>(),
+                      std::string("%y = arith.fpto") + (std::is_signed_v<N> ? "si" : "ui") + " %x : IN to OUT", 1, {},
+                      vectors);
     ASSERT_TRUE(jit.valid());
     jit.run(x.data(), nullptr, y.data(), static_cast<std::int64_t>(x.size()));
     for (std::size_t i = 0; i < x.size(); ++i) {
       const long double whole = std::trunc(static_cast<long double>(x[i]));
       N expected = 0;
-      if (whole >= static_cast<long double>(std::numeric_limits<N>::max())) expected = std::numeric_limits<N>::max();
-      else if (whole <= static_cast<long double>(std::numeric_limits<N>::min())) expected = std::numeric_limits<N>::min();
-      else if (!std::isnan(x[i])) expected = static_cast<N>(whole);
+      if (whole >= static_cast<long double>(std::numeric_limits<N>::max()))
+        expected = std::numeric_limits<N>::max();
+      else if (whole <= static_cast<long double>(std::numeric_limits<N>::min()))
+        expected = std::numeric_limits<N>::min();
+      else if (!std::isnan(x[i]))
+        expected = static_cast<N>(whole);
       ASSERT_EQ(+y[i], +expected) << x[i] << " to " << type_name<N>();
     }
   }
@@ -245,7 +281,8 @@ void check_truncation(const Format& format, ExactFacts facts) {
   Jit jit = compile(type_name<T>(), format.name, "%y = arith.truncf %x : IN to OUT", 1, facts);
   ASSERT_TRUE(jit.valid());
   jit.run(x.data(), nullptr, y.data(), static_cast<std::int64_t>(x.size()));
-  for (std::size_t i = 0; i < x.size(); ++i) expect_rounded(y[i], x[i], format, std::to_string(x[i]) + " to " + format.name);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    expect_rounded(y[i], x[i], format, std::to_string(x[i]) + " to " + format.name);
 }
 
 TEST(ExactTest, floats_are_narrowed_with_one_rounding) {
@@ -258,9 +295,11 @@ TEST(ExactTest, floats_are_narrowed_with_one_rounding) {
 }
 
 TEST(ExactTest, f32_to_bf16_has_the_known_bits) {
-  const std::uint32_t in[] = {0x3F808000, 0x3F818000, 0x3F808001, 0x3F807FFF, 0x3E89CCD5, 0xBF808000, 0x7F7F7FFF, 0x7F7F8000,
-                              0x7F7FFFFF, 0x00008000, 0x00018000, 0x80000001, 0x7F800000, 0xFF800000, 0x7F800001, 0xFFFFFFFF};
-  const std::uint16_t expected[] = {0x3F80, 0x3F82, 0x3F81, 0x3F80, 0x3E8A, 0xBF80, 0x7F7F, 0x7F80, 0x7F80, 0x0000, 0x0002, 0x8000, 0x7F80, 0xFF80};
+  const std::uint32_t in[] = {0x3F808000, 0x3F818000, 0x3F808001, 0x3F807FFF, 0x3E89CCD5, 0xBF808000,
+                              0x7F7F7FFF, 0x7F7F8000, 0x7F7FFFFF, 0x00008000, 0x00018000, 0x80000001,
+                              0x7F800000, 0xFF800000, 0x7F800001, 0xFFFFFFFF};
+  const std::uint16_t expected[] = {0x3F80, 0x3F82, 0x3F81, 0x3F80, 0x3E8A, 0xBF80, 0x7F7F,
+                                    0x7F80, 0x7F80, 0x0000, 0x0002, 0x8000, 0x7F80, 0xFF80};
   std::uint16_t out[16];
   Jit jit = compile("f32", "bf16", "%y = arith.truncf %x : IN to OUT", 1, {});
   ASSERT_TRUE(jit.valid());
@@ -278,10 +317,12 @@ void check_integer_to_16_bits(const Format& format) {
     for (int d = -2; d <= 2; ++d) x.push_back(static_cast<N>((N{1} << bit) + (N{1} << (bit - 8)) + d));
   while (x.size() % Jit::lanes) x.push_back(1);
   std::vector<std::uint16_t> y(x.size());
-  Jit jit = compile(type_name<N>(), format.name, std::string("%y = arith.") + (std::is_signed_v<N> ? "si" : "ui") + "tofp %x : IN to OUT", 1, {});
+  Jit jit = compile(type_name<N>(), format.name,
+                    std::string("%y = arith.") + (std::is_signed_v<N> ? "si" : "ui") + "tofp %x : IN to OUT", 1, {});
   ASSERT_TRUE(jit.valid());
   jit.run(x.data(), nullptr, y.data(), static_cast<std::int64_t>(x.size()));
-  for (std::size_t i = 0; i < x.size(); ++i) expect_rounded(y[i], static_cast<long double>(x[i]), format, std::to_string(x[i]) + " to " + format.name);
+  for (std::size_t i = 0; i < x.size(); ++i)
+    expect_rounded(y[i], static_cast<long double>(x[i]), format, std::to_string(x[i]) + " to " + format.name);
 }
 
 TEST(ExactTest, integers_are_rounded_once) {
@@ -298,8 +339,9 @@ TEST(ExactTest, fma_rounds_once_without_a_fused_instruction) {
   std::shuffle(y.begin(), y.end(), std::mt19937_64(11));
   // The addend is x, or the rounded product's negative, so that only what rounding lost is left.
   for (bool cancels : {false, true}) {
-    std::string body = cancels ? "%product = arith.mulf %x, %x2 : IN\n%z = arith.negf %product : IN\n%y = math.fma %x, %x2, %z : IN"
-                               : "%y = math.fma %x, %x2, %x : IN";
+    std::string body =
+        cancels ? "%product = arith.mulf %x, %x2 : IN\n%z = arith.negf %product : IN\n%y = math.fma %x, %x2, %z : IN"
+                : "%y = math.fma %x, %x2, %x : IN";
     Jit jit = compile("f32", "f32", body, 2, {.fma_fused = false});
     ASSERT_TRUE(jit.valid());
     EXPECT_EQ(jit.remaining_math(), "");
@@ -307,8 +349,10 @@ TEST(ExactTest, fma_rounds_once_without_a_fused_instruction) {
     jit.run(x.data(), y.data(), got.data(), static_cast<std::int64_t>(x.size()));
     for (std::size_t i = 0; i < x.size(); ++i) {
       const float expected = std::fma(x[i], y[i], cancels ? -(x[i] * y[i]) : x[i]);
-      if (std::isnan(expected)) ASSERT_TRUE(std::isnan(got[i]));
-      else ASSERT_EQ(std::bit_cast<std::uint32_t>(got[i]), std::bit_cast<std::uint32_t>(expected)) << x[i] << " " << y[i];
+      if (std::isnan(expected))
+        ASSERT_TRUE(std::isnan(got[i]));
+      else
+        ASSERT_EQ(std::bit_cast<std::uint32_t>(got[i]), std::bit_cast<std::uint32_t>(expected)) << x[i] << " " << y[i];
     }
   }
 }
@@ -337,7 +381,8 @@ TEST(ExactTest, remainders_of_floats_are_exact) {
   std::shuffle(y.begin(), y.end(), std::mt19937_64(17));
   const float infinity = std::numeric_limits<float>::infinity(), smallest = std::numeric_limits<float>::denorm_min();
   for (float a : {0.0f, -0.0f, -6.0f, infinity, smallest, std::numeric_limits<float>::max(), 5.5f, -1e30f})
-    for (float b : {3.0f, 0.0f, infinity, -infinity, smallest, -3 * smallest, 1e-30f, std::numeric_limits<float>::max()})
+    for (float b :
+         {3.0f, 0.0f, infinity, -infinity, smallest, -3 * smallest, 1e-30f, std::numeric_limits<float>::max()})
       x.push_back(a), y.push_back(b);
   std::vector<float> got(x.size());
   Jit jit = compile("f32", "f32", "%y = arith.remf %x, %x2 : IN", 2, {});
@@ -346,8 +391,10 @@ TEST(ExactTest, remainders_of_floats_are_exact) {
   jit.run(x.data(), y.data(), got.data(), static_cast<std::int64_t>(x.size()));
   for (std::size_t i = 0; i < x.size(); ++i) {
     const float expected = std::fmod(x[i], y[i]);
-    if (std::isnan(expected)) ASSERT_TRUE(std::isnan(got[i])) << x[i] << " % " << y[i];
-    else ASSERT_EQ(std::bit_cast<std::uint32_t>(got[i]), std::bit_cast<std::uint32_t>(expected)) << x[i] << " % " << y[i];
+    if (std::isnan(expected))
+      ASSERT_TRUE(std::isnan(got[i])) << x[i] << " % " << y[i];
+    else
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(got[i]), std::bit_cast<std::uint32_t>(expected)) << x[i] << " % " << y[i];
   }
 }
 
@@ -366,12 +413,15 @@ TEST(ExactTest, minimum_and_maximum_follow_the_nan_rules) {
         const float a = pairs.x[i], b = pairs.y[i];
         if (std::isnan(a) || std::isnan(b)) {
           const bool is_nan = propagates || (std::isnan(a) && std::isnan(b));
-          if (is_nan) EXPECT_TRUE(std::isnan(got[i])) << op << " " << a << " " << b;
-          else EXPECT_EQ(got[i], std::isnan(a) ? b : a) << op << " " << a << " " << b;
+          if (is_nan)
+            EXPECT_TRUE(std::isnan(got[i])) << op << " " << a << " " << b;
+          else
+            EXPECT_EQ(got[i], std::isnan(a) ? b : a) << op << " " << a << " " << b;
           continue;
         }
         const bool first = a == b ? std::signbit(a) != is_maximum : (a > b) == is_maximum;
-        EXPECT_EQ(std::bit_cast<std::uint32_t>(got[i]), std::bit_cast<std::uint32_t>(first ? a : b)) << op << " " << a << " " << b;
+        EXPECT_EQ(std::bit_cast<std::uint32_t>(got[i]), std::bit_cast<std::uint32_t>(first ? a : b))
+            << op << " " << a << " " << b;
       }
     }
 }

@@ -25,9 +25,9 @@ using compiler::MathFacts;
 
 struct Function {
   const char* name;
-  const char* op;                     // "" for sigmoid, which is a call
+  const char* op;  // "" for sigmoid, which is a call
   long double (*reference)(long double);
-  double bound[2][2];                 // [f32, f64][fused, not fused], in ulp
+  double bound[2][2];  // [f32, f64][fused, not fused], in ulp
 };
 
 long double sigmoid(long double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
@@ -48,8 +48,8 @@ const Function functions[] = {
     {"sigmoid", "", sigmoid, {{2.5, 2.5}, {2.5, 2.5}}},
 };
 
-// Distance of `got` from `exact` in units of the last place of `exact`. Infinity stands for the power of two that follows
-// the largest number, so that overflow is measured as well.
+// Distance of `got` from `exact` in units of the last place of `exact`. Infinity stands for the power of two that
+// follows the largest number, so that overflow is measured as well.
 double error_in_ulp(long double got, long double exact, const Format& format) {
   if (std::isnan(exact) || std::isnan(got)) return std::isnan(exact) && std::isnan(got) ? 0 : HUGE_VAL;
   if (got == exact) return 0;
@@ -84,11 +84,13 @@ Jit compile(const Function& function, const char* type, bool vectors, MathFacts 
 
 template <typename T, typename Bits>
 void add_special_values(std::vector<T>& x) {
-  const Bits top = Bits{1} << (sizeof(Bits) * 8 - 1), infinity = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
+  const Bits top = Bits{1} << (sizeof(Bits) * 8 - 1),
+             infinity = std::bit_cast<Bits>(std::numeric_limits<T>::infinity());
   for (Bits sign : {Bits{0}, top})
-    for (Bits around : {Bits{0}, std::bit_cast<Bits>(std::numeric_limits<T>::min()), infinity, std::bit_cast<Bits>(T(1)),
-                        std::bit_cast<Bits>(T(0.5)), std::bit_cast<Bits>(T(4)), std::bit_cast<Bits>(T(2.0 / 3)),
-                        std::bit_cast<Bits>(T(4.0 / 3)), Bits(top - 64), Bits(infinity / 2)})
+    for (Bits around :
+         {Bits{0}, std::bit_cast<Bits>(std::numeric_limits<T>::min()), infinity, std::bit_cast<Bits>(T(1)),
+          std::bit_cast<Bits>(T(0.5)), std::bit_cast<Bits>(T(4)), std::bit_cast<Bits>(T(2.0 / 3)),
+          std::bit_cast<Bits>(T(4.0 / 3)), Bits(top - 64), Bits(infinity / 2)})
       for (int d = -64; d < 64; ++d) x.push_back(std::bit_cast<T>(Bits((around + Bits(d)) | sign)));
   for (int k = -1100; k <= 1100; ++k)
     for (T step : {T(-0.5), T(0), T(0.5)}) x.push_back(T(k) + step);
@@ -106,7 +108,8 @@ std::vector<float> samples(float) {
   // TEENY_TEST_STRIDE=1 walks through all of f32.
   const char* text = std::getenv("TEENY_TEST_STRIDE");
   const std::uint64_t stride = text ? std::strtoull(text, nullptr, 10) : 4099;
-  for (std::uint64_t bits = 0; bits < (std::uint64_t{1} << 32); bits += std::max<std::uint64_t>(stride, 1)) x.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+  for (std::uint64_t bits = 0; bits < (std::uint64_t{1} << 32); bits += std::max<std::uint64_t>(stride, 1))
+    x.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
   return x;
 }
 
@@ -172,14 +175,15 @@ TEST_P(MathTest, every_16_bit_value_is_all_but_correctly_rounded) {
 
 // A division that is wrong by a few units would not show here; that the residual step does no harm does.
 TEST(MathValueTest, the_residual_step_keeps_the_bounds) {
-  for (const Function& function : functions) EXPECT_LE(measure<float>(function, true, {.division_rounds = false}, f32), function.bound[0][0]);
+  for (const Function& function : functions)
+    EXPECT_LE(measure<float>(function, true, {.division_rounds = false}, f32), function.bound[0][0]);
 }
 
 struct KnownValue {
   const char* function;
   float x;
-  double expected;   // exact where bound is 0
-  double bound;      // in ulp
+  double expected;  // exact where bound is 0
+  double bound;     // in ulp
 };
 
 float from_bits(std::uint32_t bits) { return std::bit_cast<float>(bits); }
@@ -187,21 +191,64 @@ float from_bits(std::uint32_t bits) { return std::bit_cast<float>(bits); }
 TEST(MathValueTest, known_values) {
   const double inf = HUGE_VAL, nan = NAN;
   const KnownValue values[] = {
-      {"exp2", -126, 0x1p-126, 0}, {"exp2", -127, 0x1p-127, 0}, {"exp2", -148, 0x1p-148, 0}, {"exp2", -149, 0x1p-149, 0},
-      {"exp2", -150, 0, 0}, {"exp2", 127, 0x1p127, 0}, {"exp2", 128, inf, 0}, {"exp2", 0, 1, 0},
-      {"exp", -88, from_bits(0x0041EDC4), 2}, {"exp", 88.72283172607422f, from_bits(0x7F7FFF84), 1}, {"exp", 88.72284698486328f, inf, 0},
-      {"exp", -HUGE_VALF, 0, 0}, {"exp", 1e-8f, 1, 0}, {"exp", HUGE_VALF, inf, 0}, {"exp", 0, 1, 0},
-      {"log", 0, -inf, 0}, {"log", -0.0f, -inf, 0}, {"log", -1, nan, 0}, {"log", from_bits(1), -103.27893, 1},
-      {"log", from_bits(0x3F800001), 1.1920928244535389e-7, 1}, {"log", 1, 0, 0}, {"log", HUGE_VALF, inf, 0}, {"log2", 8, 3, 0},
-      {"log2", from_bits(1), -149, 0}, {"log2", 0x1p-126f, -126, 0},
-      {"sin", 1e-10f, 1e-10f, 0}, {"sin", 1e-7f, 1e-7f, 0}, {"sin", 100, -0.50636564, 3}, {"sin", 1e5f, 0.035748798, 3},
-      {"sin", 1e6f, -0.3499935, 3}, {"sin", 1e7f, 0.4205478, 3}, {"sin", 6.7e8f, -0.7221810, 3}, {"sin", 1e15f, 0.9944343, 3},
-      {"sin", 3.4e38f, -0.2440849, 3}, {"sin", HUGE_VALF, nan, 0}, {"cos", 1e6f, 0.93675214, 3}, {"cos", 6.7e8f, 0.6917041, 3},
-      {"cos", 0, 1, 0}, {"cos", -HUGE_VALF, nan, 0},
-      {"tanh", 20, 1, 0}, {"tanh", 50, 1, 0}, {"tanh", 89, 1, 0}, {"tanh", -50, -1, 0}, {"tanh", 1e-5f, 1e-5f, 0}, {"tanh", HUGE_VALF, 1, 0},
-      {"erf", 1e-10f, 1.1283792e-10, 1.5}, {"erf", 0.5f, 0.5204999, 1.5}, {"erf", 6, 1, 0}, {"erf", -HUGE_VALF, -1, 0},
-      {"sigmoid", 100, 1, 0}, {"sigmoid", -100, 3.72e-44, 1}, {"sigmoid", -20, 2.0611536e-9, 2}, {"sigmoid", -HUGE_VALF, 0, 0},
-      {"rsqrt", 0, inf, 0}, {"rsqrt", -0.0f, -inf, 0}, {"rsqrt", 4, 0.5, 0}, {"rsqrt", -1, nan, 0}, {"rsqrt", HUGE_VALF, 0, 0},
+      {"exp2", -126, 0x1p-126, 0},
+      {"exp2", -127, 0x1p-127, 0},
+      {"exp2", -148, 0x1p-148, 0},
+      {"exp2", -149, 0x1p-149, 0},
+      {"exp2", -150, 0, 0},
+      {"exp2", 127, 0x1p127, 0},
+      {"exp2", 128, inf, 0},
+      {"exp2", 0, 1, 0},
+      {"exp", -88, from_bits(0x0041EDC4), 2},
+      {"exp", 88.72283172607422f, from_bits(0x7F7FFF84), 1},
+      {"exp", 88.72284698486328f, inf, 0},
+      {"exp", -HUGE_VALF, 0, 0},
+      {"exp", 1e-8f, 1, 0},
+      {"exp", HUGE_VALF, inf, 0},
+      {"exp", 0, 1, 0},
+      {"log", 0, -inf, 0},
+      {"log", -0.0f, -inf, 0},
+      {"log", -1, nan, 0},
+      {"log", from_bits(1), -103.27893, 1},
+      {"log", from_bits(0x3F800001), 1.1920928244535389e-7, 1},
+      {"log", 1, 0, 0},
+      {"log", HUGE_VALF, inf, 0},
+      {"log2", 8, 3, 0},
+      {"log2", from_bits(1), -149, 0},
+      {"log2", 0x1p-126f, -126, 0},
+      {"sin", 1e-10f, 1e-10f, 0},
+      {"sin", 1e-7f, 1e-7f, 0},
+      {"sin", 100, -0.50636564, 3},
+      {"sin", 1e5f, 0.035748798, 3},
+      {"sin", 1e6f, -0.3499935, 3},
+      {"sin", 1e7f, 0.4205478, 3},
+      {"sin", 6.7e8f, -0.7221810, 3},
+      {"sin", 1e15f, 0.9944343, 3},
+      {"sin", 3.4e38f, -0.2440849, 3},
+      {"sin", HUGE_VALF, nan, 0},
+      {"cos", 1e6f, 0.93675214, 3},
+      {"cos", 6.7e8f, 0.6917041, 3},
+      {"cos", 0, 1, 0},
+      {"cos", -HUGE_VALF, nan, 0},
+      {"tanh", 20, 1, 0},
+      {"tanh", 50, 1, 0},
+      {"tanh", 89, 1, 0},
+      {"tanh", -50, -1, 0},
+      {"tanh", 1e-5f, 1e-5f, 0},
+      {"tanh", HUGE_VALF, 1, 0},
+      {"erf", 1e-10f, 1.1283792e-10, 1.5},
+      {"erf", 0.5f, 0.5204999, 1.5},
+      {"erf", 6, 1, 0},
+      {"erf", -HUGE_VALF, -1, 0},
+      {"sigmoid", 100, 1, 0},
+      {"sigmoid", -100, 3.72e-44, 1},
+      {"sigmoid", -20, 2.0611536e-9, 2},
+      {"sigmoid", -HUGE_VALF, 0, 0},
+      {"rsqrt", 0, inf, 0},
+      {"rsqrt", -0.0f, -inf, 0},
+      {"rsqrt", 4, 0.5, 0},
+      {"rsqrt", -1, nan, 0},
+      {"rsqrt", HUGE_VALF, 0, 0},
   };
   for (const Function& function : functions) {
     for (bool fused : {true, false}) {
@@ -211,7 +258,8 @@ TEST(MathValueTest, known_values) {
         if (std::string(value.function) != function.name) continue;
         float result = 0;
         jit.run(&value.x, nullptr, &result, 1);
-        EXPECT_LE(error_in_ulp(result, value.expected, f32), value.bound) << value.function << "(" << value.x << ") = " << result;
+        EXPECT_LE(error_in_ulp(result, value.expected, f32), value.bound)
+            << value.function << "(" << value.x << ") = " << result;
       }
     }
   }
@@ -234,12 +282,14 @@ TEST(MathValueTest, symmetry_and_range) {
     for (std::size_t i = 0; i < x.size(); ++i) {
       if (std::isnan(y[i])) continue;
       ASSERT_LE(std::abs(y[i]), 1) << name << "(" << x[i] << ")";
-      ASSERT_EQ(std::bit_cast<std::uint32_t>(y[i]) ^ flip, std::bit_cast<std::uint32_t>(mirrored[i])) << name << "(" << x[i] << ")";
+      ASSERT_EQ(std::bit_cast<std::uint32_t>(y[i]) ^ flip, std::bit_cast<std::uint32_t>(mirrored[i]))
+          << name << "(" << x[i] << ")";
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, MathTest, testing::ValuesIn(functions), [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(Every, MathTest, testing::ValuesIn(functions),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
 }  // namespace teeny::test
