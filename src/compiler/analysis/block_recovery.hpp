@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include <llvm/ADT/SmallVector.h>
 
@@ -22,6 +23,7 @@ namespace teeny::compiler {
 
 // An addend that is not affine in the lane's index (gathered rows, wrapped rows, …): scale * tensor[j], where
 // j_k = i[dimensions[k]], or 0 where dimensions[k] is -1 (all elements along that dimension of the tensor are equal).
+// A term that depends on no dimension is the same for every lane.
 // The tensor's values dominate the access. Its elements are integers, sign-extended.
 struct LaneTerm {
   mlir::Value tensor;
@@ -54,6 +56,8 @@ struct LaneExpression {
   bool is_affine(unsigned d) const;  // no term and no lane_base depends on dimension d: moving along d moves by stride d
   bool depends_on(unsigned d) const;  // some stride, term or lane_base does
   bool operator==(const LaneExpression &) const = default;
+  // For tests and people: "arg0 + 64*pid_x + i0*arg3 + i1 + arg5*remsi[i0]{wraps at arg2}".
+  std::string to_string() const;
 };
 
 // A memory access of a block of lanes. Offsets and strides count elements of `element`.
@@ -66,6 +70,9 @@ struct BlockAccess : LaneExpression {
   std::optional<int64_t> constant_stride(unsigned d) const { return strides[d].constant(); }
   // Neighbours along d lie next to each other in memory.
   bool is_contiguous(unsigned d) const { return is_affine(d) && constant_stride(d) == 1; }
+  // The wrapped range that alone makes addresses vary along d; null where there is none or something else does too.
+  // Its lanes step by its scale except where the range wraps.
+  const LaneTerm *wrapped(unsigned d) const;
   // All lanes along d have one address.
   bool is_broadcast(unsigned d) const { return is_affine(d) && strides[d].is_zero(); }
 };

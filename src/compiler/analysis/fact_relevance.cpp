@@ -14,7 +14,7 @@ using namespace mlir;
 namespace {
 
 constexpr double iterations_of_a_loop = 8;  // a guess, where only the order matters
-constexpr double last_dimension_preference = 4;
+constexpr double base_preference = 4;  // of the base's alignment over that of one addend
 constexpr int64_t wanted_divisibility = 16;
 
 class Relevance {
@@ -25,20 +25,29 @@ class Relevance {
     has_dot_ = function_.walk([](tt::DotOp) { return WalkResult::interrupt(); }).wasInterrupted();
     function_.walk([&](Operation *operation) { visit(operation); });
     for (auto [argument, score] : stored_)
-      if (!loaded_.contains(argument)) add(TEENY_FACT_EXCEEDS_CACHE, argument, score);
-    SmallVector<std::pair<std::pair<uint16_t, uint16_t>, double>> order(scores_.begin(), scores_.end());
+      if (!loaded_.contains(argument)) add(Use::streaming, argument, score);
+    SmallVector<std::pair<std::pair<Use, unsigned>, double>> order(scores_.begin(), scores_.end());
     llvm::sort(order, [](const auto &a, const auto &b) {
       if (a.first.first != b.first.first) return a.first.first < b.first.first;
       return a.second != b.second ? a.second > b.second : a.first.second < b.first.second;
     });
     SmallVector<teeny_fact> facts;
-    for (const auto &[fact, score] : order) facts.push_back({kinds_by_use[fact.first], fact.second});
+    std::set<std::pair<uint16_t, unsigned>> listed;
+    for (const auto &[fact, score] : order) {
+      uint16_t kind = kind_of(fact.first);
+      if (listed.insert({kind, fact.second}).second) facts.push_back({kind, uint16_t(fact.second)});
+    }
     return facts;
   }
 
  private:
-  static constexpr uint16_t kinds_by_use[] = {TEENY_FACT_EQUALS_ONE, TEENY_FACT_DIVISIBLE_BY_16,
-                                              TEENY_FACT_EXCEEDS_CACHE, TEENY_FACT_FITS_32};
+  // What a fact is good for, most useful first.
+  enum class Use : uint16_t { last_stride, other_stride, multiple, streaming, offset };
+  static uint16_t kind_of(Use use) {
+    constexpr uint16_t kinds[] = {TEENY_FACT_EQUALS_ONE, TEENY_FACT_EQUALS_ONE, TEENY_FACT_DIVISIBLE_BY_16,
+                                  TEENY_FACT_EXCEEDS_CACHE, TEENY_FACT_FITS_32};
+    return kinds[unsigned(use)];
+  }
 
   std::optional<unsigned> argument_number(Value value) {
     auto argument = dyn_cast_or_null<BlockArgument>(value);
@@ -51,13 +60,11 @@ class Relevance {
     return attribute ? attribute.getInt() : 1;
   }
 
-  void add(uint16_t kind, unsigned argument, double score) {
-    const char *known = kind == TEENY_FACT_FITS_32 ? "teeny.fits_32" : "teeny.exceeds_cache";
-    bool is_attribute = kind == TEENY_FACT_FITS_32 || kind == TEENY_FACT_EXCEEDS_CACHE;
-    if (is_attribute && function_.getArgAttr(argument, known)) return;
-    if (kind == TEENY_FACT_FITS_32 && function_.getArgAttr(argument, "tt.pointer_range")) return;
-    uint16_t rank = llvm::find(kinds_by_use, kind) - std::begin(kinds_by_use);
-    scores_[{rank, uint16_t(argument)}] += score;
+  void add(Use use, unsigned argument, double score) {
+    auto known = [&](StringRef name) { return function_.getArgAttr(argument, name) != nullptr; };
+    if (use == Use::offset && (known("teeny.fits_32") || known("tt.pointer_range"))) return;
+    if (use == Use::streaming && known("teeny.exceeds_cache")) return;
+    scores_[{use, argument}] += score;
   }
 
   void visit(Operation *operation) {
@@ -72,34 +79,41 @@ class Relevance {
     if (!base) return;
     if (!isa<tt::StoreOp, tt::DescriptorStoreOp>(operation)) loaded_.insert(*base);
     else if (vectors && !has_dot_) stored_[*base] += score;
-    if (!block->is_affine()) add(TEENY_FACT_FITS_32, *base, score);
+    auto irregular = [&](unsigned d) { return block->shape[d] > 1 && !step_along(*block, d); };
+    if (llvm::any_of(llvm::seq(block->rank()), irregular)) add(Use::offset, *base, score);
+  }
+
+  // By how much neighbours along d differ, if by the same everywhere, wraps excepted.
+  static const ScalarExpression *step_along(const BlockAccess &block, unsigned d) {
+    if (block.shape[d] == 1) return nullptr;
+    if (block.is_affine(d)) return &block.strides[d];
+    const LaneTerm *wrapped = block.wrapped(d);
+    return wrapped ? &wrapped->scale : nullptr;
   }
 
   // Whether some dimension is contiguous, or could be.
   bool visit_strides(const BlockAccess &block, double score) {
     for (unsigned d = 0; d < block.rank(); ++d)
-      if (block.shape[d] > 1 && block.is_contiguous(d)) return true;
+      if (const ScalarExpression *step = step_along(block, d); step && step->constant() == 1) return true;
     bool could_be = false;
     for (unsigned d = 0; d < block.rank(); ++d) {
-      if (block.shape[d] == 1 || !block.is_affine(d)) continue;
-      auto argument = argument_number(block.strides[d].single_value());
+      const ScalarExpression *step = step_along(block, d);
+      auto argument = step ? argument_number(step->single_value()) : std::nullopt;
       if (!argument) continue;
       could_be = true;
-      add(TEENY_FACT_EQUALS_ONE, *argument, d + 1 == block.rank() ? score * last_dimension_preference : score);
+      add(d + 1 == block.rank() ? Use::last_stride : Use::other_stride, *argument, score);
     }
     return could_be;
   }
 
   void visit_divisibility(const BlockAccess &block, std::optional<unsigned> base, double score) {
     if (base && divisibility(*base) % wanted_divisibility != 0)
-      add(TEENY_FACT_DIVISIBLE_BY_16, *base, score * last_dimension_preference);
+      add(Use::multiple, *base, score * base_preference);
     visit_multiples(block.offset, score);
-    for (unsigned d = 0; d < block.rank(); ++d) {
-      // The stride that is 1, or will be, need not be divisible by anything.
-      bool steps = block.is_contiguous(d) || (block.shape[d] > 1 && d + 1 == block.rank());
-      if (!steps) visit_multiples(block.strides[d], score);
-    }
-    for (const LaneTerm &term : block.terms) visit_multiples(term.scale, score);
+    // The last dimension's stride that is to be 1 need not be divisible by anything.
+    for (unsigned d = 0; d + 1 < block.rank(); ++d) visit_multiples(block.strides[d], score);
+    for (const LaneTerm &term : block.terms)
+      if (!term.depends_on(block.rank() - 1)) visit_multiples(term.scale, score);
   }
 
   // Arguments that are factors of addends not known to be multiples of 16.
@@ -114,14 +128,14 @@ class Relevance {
         known = std::min(known, wanted_divisibility) * std::gcd(divisibility(*argument), wanted_divisibility);
       }
       if (known % wanted_divisibility == 0) continue;
-      for (unsigned argument : arguments) add(TEENY_FACT_DIVISIBLE_BY_16, argument, score);
+      for (unsigned argument : arguments) add(Use::multiple, argument, score);
     }
   }
 
   tt::FuncOp function_;
   BlockRecovery blocks_;
   bool has_dot_ = false;
-  std::map<std::pair<uint16_t, uint16_t>, double> scores_;  // by rank of the kind, and argument
+  std::map<std::pair<Use, unsigned>, double> scores_;
   std::map<unsigned, double> stored_;
   std::set<unsigned> loaded_;
 };

@@ -1,5 +1,7 @@
 #include "compiler/analysis/lane_arithmetic.hpp"
 
+#include <llvm/ADT/StringExtras.h>
+
 namespace teeny::compiler {
 
 using namespace mlir;
@@ -17,7 +19,49 @@ bool LaneExpression::is_affine(unsigned d) const {
          llvm::none_of(terms, [&](const LaneTerm &term) { return term.depends_on(d); });
 }
 
+const LaneTerm *BlockAccess::wrapped(unsigned d) const {
+  if (!strides[d].is_zero() || (lane_base && lane_base->depends_on(d))) return nullptr;
+  const LaneTerm *found = nullptr;
+  for (const LaneTerm &term : terms) {
+    if (!term.depends_on(d)) continue;
+    if (found || !term.wrap) return nullptr;
+    found = &term;
+  }
+  return found;
+}
+
 bool LaneExpression::depends_on(unsigned d) const { return !strides[d].is_zero() || !is_affine(d); }
+
+namespace {
+
+// "expression*name", with parentheses where needed; "name" for 1.
+std::string product_text(const ScalarExpression &factor, const std::string &name) {
+  if (factor.constant() == 1) return name;
+  std::string text = factor.to_string();
+  return (factor.monomials().size() > 1 ? "(" + text + ")" : text) + "*" + name;
+}
+
+std::string term_text(const LaneTerm &term) {
+  std::string name = value_name(term.tensor) + "[";
+  for (auto [k, dimension] : llvm::enumerate(term.dimensions))
+    name += (k ? ", " : "") + (dimension < 0 ? "0" : "i" + std::to_string(dimension));
+  name += "]";
+  if (term.wrap) name += "{" + term.wrap->start.to_string() + " wraps at " + term.wrap->modulus.to_string() + "}";
+  return product_text(term.scale, name);
+}
+
+}  // namespace
+
+std::string LaneExpression::to_string() const {
+  SmallVector<std::string> parts;
+  if (base) parts.push_back(value_name(base));
+  if (lane_base) parts.push_back(term_text(*lane_base));
+  if (!offset.is_zero()) parts.push_back(offset.to_string());
+  for (auto [d, stride] : llvm::enumerate(strides))
+    if (!stride.is_zero()) parts.push_back(product_text(stride, "i" + std::to_string(d)));
+  for (const LaneTerm &term : terms) parts.push_back(term_text(term));
+  return parts.empty() ? "0" : llvm::join(parts, " + ");
+}
 
 namespace {
 

@@ -1,5 +1,6 @@
 #include "compiler/analysis/mask_bounds.hpp"
 
+#include <llvm/ADT/StringExtras.h>
 #include <mlir/IR/Matchers.h>
 
 #include "compiler/analysis/lane_arithmetic.hpp"
@@ -12,6 +13,29 @@ using arith::CmpIPredicate;
 bool MaskBounds::is_all_true() const {
   return !never && conditions.empty() && factors.empty() &&
          llvm::all_of(dimensions, [](const DimensionBounds &bounds) { return bounds.is_full(); });
+}
+
+std::string MaskBounds::to_string() const {
+  if (never) return "never";
+  SmallVector<std::string> parts;
+  for (auto [d, bounds] : llvm::enumerate(dimensions)) {
+    std::string index = "i" + std::to_string(d);
+    for (const ScalarExpression &low : bounds.lows) parts.push_back(index + " >= " + low.to_string());
+    for (const ScalarExpression &high : bounds.highs) parts.push_back(index + " < " + high.to_string());
+  }
+  for (const UniformCondition &condition : conditions) {
+    std::string text = condition.negated ? "if not " : "if ";
+    if (condition.value) text += value_name(condition.value);
+    else text += condition.expression.to_string() + " " + stringifyCmpIPredicate(condition.predicate).str() + " 0";
+    parts.push_back(text);
+  }
+  for (const MaskFactor &factor : factors) {
+    std::string text = (factor.negated ? "test not " : "test ") + value_name(factor.mask) + "[";
+    for (auto [k, dimension] : llvm::enumerate(factor.dimensions))
+      text += (k ? ", " : "") + (dimension < 0 ? "0" : "i" + std::to_string(dimension));
+    parts.push_back(text + "]");
+  }
+  return parts.empty() ? "all" : llvm::join(parts, ", ");
 }
 
 namespace {

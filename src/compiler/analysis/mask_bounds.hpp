@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include <llvm/ADT/SmallVector.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -44,6 +45,8 @@ struct MaskBounds {
 
   bool is_rectangle() const { return factors.empty(); }
   bool is_all_true() const;
+  // For tests and people: "i0 < arg2 - 64*pid_x, i1 >= 3, if cmpi, test andi[i0, i1]"; "all", "never".
+  std::string to_string() const;
 };
 
 class MaskBoundsAnalysis {

@@ -13,6 +13,33 @@ using namespace mlir;
 
 namespace {
 
+unsigned loop_depth(Operation *loop) {
+  unsigned depth = 0;
+  for (Operation *parent = loop->getParentOp(); parent; parent = parent->getParentOp())
+    depth += isa<scf::ForOp, scf::WhileOp>(parent);
+  return depth;
+}
+
+}  // namespace
+
+std::string value_name(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    Operation *owner = argument.getOwner()->getParentOp();
+    if (auto loop = dyn_cast<scf::ForOp>(owner)) {
+      auto depth = std::to_string(loop_depth(loop));
+      if (value == loop.getInductionVar()) return "iv" + depth;
+      return "carried" + depth + "_" + std::to_string(argument.getArgNumber() - 1);
+    }
+    return (isa<tt::FuncOp>(owner) ? "arg" : "block_arg") + std::to_string(argument.getArgNumber());
+  }
+  const char *axes = "xyz";
+  if (auto id = value.getDefiningOp<tt::GetProgramIdOp>()) return std::string("pid_") + axes[int(id.getAxis())];
+  if (auto count = value.getDefiningOp<tt::GetNumProgramsOp>()) return std::string("num_") + axes[int(count.getAxis())];
+  return value.getDefiningOp()->getName().stripDialect().str();
+}
+
+namespace {
+
 // 64-bit arithmetic that wraps, as the generated code's does.
 int64_t wrapping_add(int64_t a, int64_t b) { return int64_t(uint64_t(a) + uint64_t(b)); }
 int64_t wrapping_multiply(int64_t a, int64_t b) { return int64_t(uint64_t(a) * uint64_t(b)); }
@@ -65,29 +92,6 @@ const char *spelling(ScalarOperation operation) {
     case ScalarOperation::bitwise_and: return "and";
   }
   return "?";
-}
-
-unsigned loop_depth(Operation *loop) {
-  unsigned depth = 0;
-  for (Operation *parent = loop->getParentOp(); parent; parent = parent->getParentOp())
-    depth += isa<scf::ForOp, scf::WhileOp>(parent);
-  return depth;
-}
-
-std::string value_name(Value value) {
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    Operation *owner = argument.getOwner()->getParentOp();
-    if (auto loop = dyn_cast<scf::ForOp>(owner)) {
-      auto depth = std::to_string(loop_depth(loop));
-      if (value == loop.getInductionVar()) return "iv" + depth;
-      return "carried" + depth + "_" + std::to_string(argument.getArgNumber() - 1);
-    }
-    return (isa<tt::FuncOp>(owner) ? "arg" : "block_arg") + std::to_string(argument.getArgNumber());
-  }
-  const char *axes = "xyz";
-  if (auto id = value.getDefiningOp<tt::GetProgramIdOp>()) return std::string("pid_") + axes[int(id.getAxis())];
-  if (auto count = value.getDefiningOp<tt::GetNumProgramsOp>()) return std::string("num_") + axes[int(count.getAxis())];
-  return value.getDefiningOp()->getName().stripDialect().str();
 }
 
 std::string atom_name(const Atom &atom) {

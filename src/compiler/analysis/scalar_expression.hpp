@@ -96,6 +96,9 @@ struct Atom {
   ScalarExpression left, right;
 };
 
+// The name that to_string gives to an SSA value.
+std::string value_name(mlir::Value value);
+
 // What a code generator supplies to compute an expression: `Handle` is its own kind of value (mlir::Value,
 // llvm::Value *, …), always a 64-bit integer.
 template <class Handle>
