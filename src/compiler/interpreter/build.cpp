@@ -6,6 +6,7 @@
 #include <mlir/Dialect/Math/IR/Math.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 
+#include "compiler/import/operation_number.hpp"
 #include "compiler/interpreter/machine.hpp"
 #include "compiler/transforms/expand_math.hpp"
 
@@ -77,12 +78,10 @@ mlir::FileLineColLoc file_location(mlir::Location location) {
 
 std::uint32_t Builder::add_source(mlir::Operation& op) {
   Source source;
-  if (auto file = file_location(op.getLoc())) {
-    if (file.getFilename() == "operation") {
-      source.operation = static_cast<std::int32_t>(file.getLine());
-    } else {
-      source.location = file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" + std::to_string(file.getColumn());
-    }
+  if (auto number = operation_number(op.getLoc())) {
+    source.operation = static_cast<std::int32_t>(*number);
+  } else if (auto file = file_location(op.getLoc())) {
+    source.location = file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" + std::to_string(file.getColumn());
   }
   source.name = op.getName().stripDialect().str();
   Type shaped = op.getNumOperands() ? op.getOperand(0).getType() : op.getNumResults() ? op.getResult(0).getType() : Type();
@@ -215,7 +214,31 @@ bool Builder::build_exit(mlir::Operation& op, Block& target, const llvm::DenseMa
   return refuse(op, "ends a block; expected yield, condition, return or a branch");
 }
 
+// Extended products and sums in the arithmetic of one word: low and high half, or sum and carry.
+void Builder::build_extended(mlir::Operation& op, Block& block) {
+  const bool sum = mlir::isa<mlir::arith::AddUIExtendedOp>(op);
+  Instruction low, high;
+  low.index = high.index = add_source(op);
+  low.operands = high.operands = slots_of(op.getOperands());
+  low.results = {slot_of(op.getResult(0))};
+  high.results = {slot_of(op.getResult(1))};
+  low.from = low.to = high.from = program_->types[low.operands[0]].kind;
+  high.to = program_->types[high.results[0]].kind;
+  low.op = sum ? Op::addi : Op::muli;
+  high.op = sum ? Op::cmpi : mlir::isa<mlir::arith::MulSIExtendedOp>(op) ? Op::mulhisi : Op::mulhiui;
+  if (sum) {
+    high.operands = {low.results[0], low.operands[0]};
+    high.integers = {static_cast<std::int64_t>(mlir::arith::CmpIPredicate::ult)};
+  }
+  for (Instruction* half : {&low, &high}) {
+    half->run = elementwise_handler(half->op, half->from, half->to);
+    block.instructions.push_back(std::move(*half));
+  }
+}
+
 bool Builder::build_operation(mlir::Operation& op, Block& block) {
+  if (mlir::isa<mlir::arith::AddUIExtendedOp, mlir::arith::MulSIExtendedOp, mlir::arith::MulUIExtendedOp>(op))
+    return build_extended(op, block), findings_.empty();
   Instruction instruction;
   instruction.index = add_source(op);
   instruction.operands = slots_of(op.getOperands());

@@ -25,6 +25,7 @@ class Builder {
   bool build_block(mlir::Block& source, Block& target, const llvm::DenseMap<mlir::Block*, std::uint32_t>& numbers);
   bool build_exit(mlir::Operation& op, Block& target, const llvm::DenseMap<mlir::Block*, std::uint32_t>& numbers);
   bool build_operation(mlir::Operation& op, Block& block);
+  void build_extended(mlir::Operation& op, Block& block);
   bool build_elementwise(mlir::Operation& op, Op kind, Instruction& instruction);
   bool build_math(mlir::Operation& op, Instruction& instruction);
   bool build_call(tt::CallOp op, Instruction& instruction);

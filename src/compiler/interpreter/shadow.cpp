@@ -76,7 +76,7 @@ void track_overflow(Machine& machine, const Instruction& instruction, Value& res
   const int width = width_of(instruction.from);
   const std::size_t count = result.size(), sa = step_of(a), sb = step_of(b);
   const bool marked = !a.overflow.empty() || !b.overflow.empty();
-  if (width >= 64 && !marked) return;
+  if (width == 1 || (width >= 64 && !marked)) return;
   const __int128 modulus = static_cast<__int128>(1) << width;
   for (std::size_t i = 0; i < count; ++i) {
     const Overflow oa = a.overflow_at(i), ob = b.overflow_at(i);
