@@ -17,6 +17,12 @@
 
 namespace teeny::tt {
 
+// The element type of a tensor, or the type itself.
+inline mlir::Type element_type(mlir::Type type) {
+  auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
+  return tensor ? tensor.getElementType() : type;
+}
+
 // The one memory that kernels read and write.
 struct GlobalMemory : mlir::SideEffects::Resource::Base<GlobalMemory> {
   llvm::StringRef getName() final { return "<global memory>"; }
@@ -30,12 +36,6 @@ struct GlobalMemory : mlir::SideEffects::Resource::Base<GlobalMemory> {
 #include "compiler/dialect/tt/tt_ops.hpp.inc"
 
 namespace teeny::tt {
-
-// The element type of a tensor, or the type itself.
-inline mlir::Type element_type(mlir::Type type) {
-  auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(type);
-  return tensor ? tensor.getElementType() : type;
-}
 
 // What a pointer or a tensor of pointers points to.
 inline mlir::Type pointee_type(mlir::Type type) {

@@ -15,7 +15,12 @@ def TT_Dialect : Dialect {
                            "::mlir::ub::UBDialect", "::mlir::cf::ControlFlowDialect"];
   let useDefaultTypePrinterParser = 1;
   let hasConstantMaterializer = 1;
-  let extraClassDeclaration = "void registerTypes();";
+  let hasCanonicalizer = 1;
+  let extraClassDeclaration = [{
+    void registerTypes();
+    // Names Triton operations that teeny does not read, instead of calling them unknown.
+    std::optional<ParseOpHook> getParseOperationHook(::llvm::StringRef name) const override;
+  }];
 }
 
 // ---- enumerations, spelled as Triton spells them

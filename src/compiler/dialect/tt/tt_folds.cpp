@@ -63,4 +63,36 @@ OpFoldResult AddPtrOp::fold(FoldAdaptor adaptor) {
   return {};
 }
 
+OpFoldResult UnsplatOp::fold(FoldAdaptor adaptor) {
+  if (auto splat = getSrc().getDefiningOp<SplatOp>()) return splat.getSrc();
+  auto constant = dyn_cast_or_null<SplatElementsAttr>(adaptor.getSrc());
+  return constant ? constant.getSplatValue<Attribute>() : Attribute();
+}
+
+OpFoldResult IntToPtrOp::fold(FoldAdaptor) {
+  auto inner = getSrc().getDefiningOp<PtrToIntOp>();
+  bool whole = inner && element_type(inner.getType()).isInteger(64);
+  return whole && inner.getSrc().getType() == getType() ? inner.getSrc() : Value();
+}
+
+OpFoldResult PtrToIntOp::fold(FoldAdaptor) {
+  auto inner = getSrc().getDefiningOp<IntToPtrOp>();
+  bool whole = inner && element_type(getType()).isInteger(64);
+  return whole && inner.getSrc().getType() == getType() ? inner.getSrc() : Value();
+}
+
+OpFoldResult BitcastOp::fold(FoldAdaptor) {
+  if (getSrc().getType() == getType()) return getSrc();
+  if (auto inner = getSrc().getDefiningOp<BitcastOp>()) {
+    getSrcMutable().assign(inner.getSrc());
+    return getResult();
+  }
+  return {};
+}
+
+OpFoldResult HintOp::fold(FoldAdaptor adaptor) {
+  if (!getDivisibility() && !getContiguity()) return getSrc();
+  return adaptor.getSrc();  // what is promised of a constant is known
+}
+
 }  // namespace teeny::tt

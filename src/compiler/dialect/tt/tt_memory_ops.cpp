@@ -120,6 +120,11 @@ void StoreOp::print(OpAsmPrinter &printer) {
 
 LogicalResult AtomicRMWOp::verify() {
   if (getType() != getVal().getType()) return emitOpError("gives the old value, of the value's type");
+  const RMWOp kind = getAtomicRmwOp();
+  Type element = element_type(getType());
+  const bool of_floats = kind == RMWOp::FADD || kind == RMWOp::FMAX || kind == RMWOp::FMIN;
+  if (kind != RMWOp::XCHG && isa<FloatType>(element) != of_floats)
+    return emitOpError("'") << stringifyRMWOp(kind) << "' works on " << (of_floats ? "floats" : "integers") << "; got " << element;
   return check_access(*this, getPtr().getType(), getVal().getType(), getMask());
 }
 
@@ -129,7 +134,7 @@ LogicalResult AtomicCASOp::verify() {
   return check_access(*this, getPtr().getType(), getVal().getType(), nullptr);
 }
 
-// ---- descriptors: make_tensor_descriptor %p, [%m, %n], [%s, %c1] : <f16>, <128x64xf16>
+// ---- descriptors: make_tensor_descriptor %p, [%m, %n], [%s, %c1] {padding = 2 : i32} : <f16>, <tensor<128x64xf16>>
 
 ParseResult MakeTensorDescOp::parse(OpAsmParser &parser, OperationState &result) {
   OpAsmParser::UnresolvedOperand base;
@@ -139,13 +144,6 @@ ParseResult MakeTensorDescOp::parse(OpAsmParser &parser, OperationState &result)
   if (parser.parseOperand(base) || parser.parseComma() || parser.parseOperandList(shape, OpAsmParser::Delimiter::Square) ||
       parser.parseComma() || parser.parseOperandList(strides, OpAsmParser::Delimiter::Square))
     return failure();
-  StringRef keyword;
-  if (succeeded(parser.parseOptionalComma())) {
-    if (parser.parseKeyword("padding") || parser.parseEqual() || parser.parseKeyword(&keyword)) return failure();
-    auto padding = symbolizePaddingOption(keyword);
-    if (!padding) return parser.emitError(parser.getCurrentLocation(), "padding is zero or nan");
-    result.addAttribute(getPaddingAttrName(result.name), PaddingOptionAttr::get(parser.getContext(), *padding));
-  }
   if (parser.parseOptionalAttrDict(result.attributes) || parser.parseColon()) return failure();
   PointerType base_type;
   TensorDescType block;
@@ -161,8 +159,9 @@ ParseResult MakeTensorDescOp::parse(OpAsmParser &parser, OperationState &result)
 // The extents' type is printed only where it is not Triton's i32.
 void MakeTensorDescOp::print(OpAsmPrinter &printer) {
   printer << ' ' << getBase() << ", [" << getShape() << "], [" << getStrides() << ']';
-  if (getPadding() != PaddingOption::PAD_ZERO) printer << ", padding = " << stringifyPaddingOption(getPadding());
-  printer.printOptionalAttrDict((*this)->getAttrs(), {getPaddingAttrName()});
+  SmallVector<StringRef> hidden;
+  if (getPadding() == PaddingOption::PAD_ZERO) hidden.push_back(getPaddingAttrName());
+  printer.printOptionalAttrDict((*this)->getAttrs(), hidden);
   printer << " : ";
   printer.printStrippedAttrOrType(cast<PointerType>(getBase().getType()));
   printer << ", ";

@@ -63,8 +63,7 @@ LogicalResult MakeRangeOp::verify() {
 
 LogicalResult UnsplatOp::verify() {
   auto type = cast<RankedTensorType>(getSrc().getType());
-  if (type.getNumElements() != 1) return emitOpError("needs a tensor of one element");
-  if (type.getElementType() != getType()) return emitOpError("gives the tensor's element type");
+  if (type.getNumElements() != 1) return emitOpError("needs a tensor of one element; got ") << type;
   return success();
 }
 
@@ -118,6 +117,16 @@ LogicalResult BitcastOp::verify() {
   return success();
 }
 
+LogicalResult FpToFpOp::verify() {
+  const unsigned from = element_type(getSrc().getType()).getIntOrFloatBitWidth(), to = element_type(getType()).getIntOrFloatBitWidth();
+  if (to < from && !getRounding()) return emitOpError("narrowing needs a rounding");
+  return success();
+}
+
+void ExternElementwiseOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  if (!getPure()) effects.emplace_back(MemoryEffects::Write::get(), GlobalMemory::get());
+}
+
 LogicalResult HintOp::verify() {
   auto rank = std::max<size_t>(1, shape_of(getType()).size());
   for (auto numbers : {getDivisibility(), getContiguity()})
@@ -135,6 +144,10 @@ LogicalResult DotOp::verify() {
   if (a[rank - 1] != b[rank - 2]) return emitOpError("K of a is ") << a[rank - 1] << ", K of b is " << b[rank - 2];
   if (c[rank - 2] != a[rank - 2] || c[rank - 1] != b[rank - 1]) return emitOpError("accumulator must be M by N");
   if (element_type(getA().getType()) != element_type(getB().getType())) return emitOpError("needs operands of one element type");
+  Type from = element_type(getA().getType()), to = element_type(getC().getType());
+  const bool floats = isa<FloatType>(from) && isa<FloatType>(to) && from.getIntOrFloatBitWidth() <= to.getIntOrFloatBitWidth();
+  if (!floats && !(from.isInteger(8) && to.isInteger(32)))
+    return emitOpError("accumulates i8 in i32 and floats in floats of their width or more; got ") << from << " and " << to;
   return success();
 }
 

@@ -78,12 +78,14 @@ def TT_SplatOp : TT_Op<"splat", [Pure, SameOperandsAndResultElementType]> {
   let assemblyFormat = "$src attr-dict `:` type($src) `->` type($result)";
   let hasFolder = 1;
 }
-def TT_UnsplatOp : TT_Op<"unsplat", [Pure]> {
+def TT_UnsplatOp : TT_Op<"unsplat", [Pure,
+    TypesMatchWith<"the result is of the tensor's element type", "src", "result", "::teeny::tt::element_type($_self)">]> {
   let summary = "the one element of a tensor as a scalar";
   let arguments = (ins TT_Tensor:$src);
   let results = (outs TT_Type:$result);
-  let assemblyFormat = "$src attr-dict `:` type($src) `->` type($result)";
+  let assemblyFormat = "$src attr-dict `:` type($src)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 def TT_ExpandDimsOp : TT_Op<"expand_dims", [Pure, SameOperandsAndResultElementType]> {
   let arguments = (ins TT_Tensor:$src, I32Attr:$axis);
@@ -122,16 +124,19 @@ def TT_AddPtrOp : TT_Op<"addptr", [Pure, AllTypesMatch<["ptr", "result"]>]> {
   let assemblyFormat = "$ptr `,` $offset attr-dict `:` type($result) `,` type($offset)";
   let hasVerifier = 1;
   let hasFolder = 1;
+  let hasCanonicalizer = 1;
 }
-def TT_IntToPtrOp : TT_Op<"int_to_ptr", [Pure]> {
+def TT_IntToPtrOp : TT_Op<"int_to_ptr", [Pure, SameOperandsAndResultShape]> {
   let arguments = (ins TT_IntLike:$src);
   let results = (outs TT_PtrLike:$result);
   let assemblyFormat = "$src attr-dict `:` type($src) `->` type($result)";
+  let hasFolder = 1;
 }
-def TT_PtrToIntOp : TT_Op<"ptr_to_int", [Pure]> {
+def TT_PtrToIntOp : TT_Op<"ptr_to_int", [Pure, SameOperandsAndResultShape]> {
   let arguments = (ins TT_PtrLike:$src);
   let results = (outs TT_IntLike:$result);
   let assemblyFormat = "$src attr-dict `:` type($src) `->` type($result)";
+  let hasFolder = 1;
 }
 def TT_BitcastOp : TT_Op<"bitcast", [Pure]> {
   let summary = "the same bits as another pointer type or element type of the same width";
@@ -139,11 +144,13 @@ def TT_BitcastOp : TT_Op<"bitcast", [Pure]> {
   let results = (outs TT_Type:$result);
   let assemblyFormat = "$src attr-dict `:` type($src) `->` type($result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
-def TT_FpToFpOp : TT_Op<"fp_to_fp", [Pure]> {
+def TT_FpToFpOp : TT_Op<"fp_to_fp", [Pure, SameOperandsAndResultShape]> {
   let arguments = (ins TT_FloatLike:$src, OptionalAttr<TT_RoundingMode>:$rounding);
   let results = (outs TT_FloatLike:$result);
   let assemblyFormat = "$src attr-dict (`,` `rounding` `=` $rounding^)? `:` type($src) `->` type($result)";
+  let hasVerifier = 1;
 }
 def TT_ClampFOp : TT_Op<"clampf", [Pure, SameOperandsAndResultType]> {
   let arguments = (ins TT_FloatLike:$x, TT_FloatLike:$min, TT_FloatLike:$max, TT_PropagateNan:$propagateNan);
@@ -166,6 +173,14 @@ def TT_MulhiUIOp : TT_Op<"mulhiui", [Pure, SameOperandsAndResultType]> {
   let assemblyFormat = "$x `,` $y attr-dict `:` type($x)";
 }
 
+def TT_ExternElementwiseOp : TT_Op<"extern_elementwise", [
+    Elementwise, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "a function of a vendor's library by name; read from .ttir only, teeny-legalise-ttir replaces it";
+  let arguments = (ins Variadic<TT_Type>:$srcs, StrAttr:$libname, StrAttr:$libpath, StrAttr:$symbol, BoolAttr:$pure);
+  let results = (outs TT_Type:$result);
+  let assemblyFormat = "operands attr-dict `:` functional-type(operands, $result)";
+}
+
 // ---- memory
 def TT_LoadOp : TT_Op<"load", [AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "reads memory where the mask holds; elsewhere `other`, or 0";
@@ -180,6 +195,7 @@ def TT_LoadOp : TT_Op<"load", [AttrSizedOperandSegments, DeclareOpInterfaceMetho
                                  CArg<"EvictionPolicy", "EvictionPolicy::NORMAL">:$evict, CArg<"bool", "false">:$isVolatile)>];
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
 }
 def TT_StoreOp : TT_Op<"store"> {
   let summary = "writes memory where the mask holds";
@@ -188,6 +204,7 @@ def TT_StoreOp : TT_Op<"store"> {
                        DefaultValuedAttr<TT_EvictionPolicy, "::teeny::tt::EvictionPolicy::NORMAL">:$evict);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
 }
 def TT_AtomicRMWOp : TT_Op<"atomic_rmw"> {
   let arguments = (ins TT_RMWOp:$atomic_rmw_op, Arg<TT_PtrLike, "", [MemRead<GlobalMemory>, MemWrite<GlobalMemory>]>:$ptr,
@@ -195,6 +212,7 @@ def TT_AtomicRMWOp : TT_Op<"atomic_rmw"> {
   let results = (outs TT_Type:$result);
   let assemblyFormat = "$atomic_rmw_op `,` $sem `,` $scope `,` $ptr `,` $val (`,` $mask^)? attr-dict `:` functional-type(operands, $result)";
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
 }
 def TT_AtomicCASOp : TT_Op<"atomic_cas"> {
   let arguments = (ins Arg<TT_PtrLike, "", [MemRead<GlobalMemory>, MemWrite<GlobalMemory>]>:$ptr, TT_Type:$cmp,
@@ -245,6 +263,7 @@ def TT_ReduceOp : TT_Op<"reduce", [Pure, SameOperandsShape, SingleBlock]> {
   let results = (outs Variadic<TT_Type>:$result);
   let regions = (region SizedRegion<1>:$combineOp);
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
 }
 def TT_ReduceReturnOp : TT_Op<"reduce.return", [HasParent<"ReduceOp">, Pure, Terminator, ReturnLike]> {
   let arguments = (ins Variadic<AnyType>:$result);
@@ -268,6 +287,7 @@ def TT_HintOp : TT_Op<"hint", [Pure, AllTypesMatch<["src", "result"]>]> {
   let results = (outs TT_Type:$result);
   let assemblyFormat = "$src attr-dict `:` type($result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 def TT_AssumeOp : TT_Op<"assume", [MemoryEffects<[MemWrite<GlobalMemory>]>]> {
   let summary = "a promise that holds whenever control reaches it";
@@ -279,7 +299,12 @@ def TT_AssertOp : TT_Op<"assert", [MemoryEffects<[MemWrite<GlobalMemory>]>]> {
   let assemblyFormat = "$condition `,` $message attr-dict `:` type($condition)";
 }
 def TT_PrintOp : TT_Op<"print", [MemoryEffects<[MemWrite<GlobalMemory>]>]> {
-  let arguments = (ins StrAttr:$prefix, BoolAttr:$hex, DenseI32ArrayAttr:$isSigned, Variadic<TT_Type>:$args);
+  let arguments = (ins StrAttr:$prefix, BoolAttr:$hex, DefaultValuedAttr<DenseI32ArrayAttr, "{}">:$isSigned,
+                       Variadic<TT_Type>:$args);
+  let extraClassDeclaration = [{
+    // Whether an integer argument is signed; files older than Triton 3.2 do not say, and mean signed.
+    bool is_signed(size_t index) { return index >= getIsSigned().size() || getIsSigned()[index] != 0; }
+  }];
   let assemblyFormat = "$prefix attr-dict (`:` $args^ `:` type($args))?";
 }
 

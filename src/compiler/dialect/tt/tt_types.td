@@ -13,7 +13,7 @@ def TT_PtrType : TT_TypeDef<"Pointer", "ptr"> {
     return $_get(pointee.getContext(), pointee, 1);
   }]>];
   let hasCustomAssemblyFormat = 1;
-  let skipDefaultBuilders = 0;
+  let genVerifyDecl = 1;
 }
 
 def TT_TensorDescType : TT_TypeDef<"TensorDesc", "tensordesc"> {
