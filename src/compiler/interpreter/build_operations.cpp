@@ -100,7 +100,7 @@ bool Builder::build_other(mlir::Operation& op, Instruction& instruction) {
   if (auto print = mlir::dyn_cast<tt::PrintOp>(op)) {
     instruction.text = print.getPrefix().str();
     instruction.integers.push_back(print.getHex());
-    for (std::int32_t is_signed : print.getIsSigned()) instruction.integers.push_back(is_signed);
+    for (std::size_t i = 0; i < print.getArgs().size(); ++i) instruction.integers.push_back(print.is_signed(i));
     return set(instruction, Op::device_print, run_print), true;
   }
   if (auto call = mlir::dyn_cast<tt::CallOp>(op)) return build_call(call, instruction);
