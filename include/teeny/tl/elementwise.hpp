@@ -216,6 +216,14 @@ Tensor<D, R> fma(Tensor<D, R> a, std::type_identity_t<ValueArgument<D, R>> b, st
   return {Raw{}, detail::ternary(detail::Opcode::fma, a.value(), b.value, c.value, dtype_of<D>, where)};
 }
 
+// Tensors of one element type broadcast, whichever of them has the higher rank.
+template <class D, int R, int S, int T>
+Tensor<D, detail_::larger(R, detail_::larger(S, T))> fma(Tensor<D, R> a, Tensor<D, S> b, Tensor<D, T> c,
+                                                         Location where = Location::current()) {
+  static_assert(Float<D>, "teeny: fma needs a float tensor");
+  return {Raw{}, detail::ternary(detail::Opcode::fma, a.value(), b.value(), c.value(), dtype_of<D>, where)};
+}
+
 // x limited to [low, high].
 template <class D, int R>
 Tensor<D, R> clamp(Tensor<D, R> x, std::type_identity_t<ValueArgument<D, R>> low, std::type_identity_t<ValueArgument<D, R>> high,

@@ -1,0 +1,30 @@
+// OpenBLAS, the peer of matrix products, loaded at run time where it is installed.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace teeny::bench {
+
+class OpenBlas {
+ public:
+  // Nothing where no libopenblas can be loaded. OPENBLAS_CORETYPE and OPENBLAS_L2_SIZE must be unset by then for its own
+  // choice of kernels: see clear_openblas_overrides.
+  static std::optional<OpenBlas> load();
+
+  void set_threads(int count) const { set_threads_(count); }
+  // c[m, n] = a[m, k] · b[k, n], row-major and contiguous.
+  void sgemm(int m, int n, int k, const float* a, const float* b, float* c) const;
+  std::string version() const;
+
+ private:
+  using Gemm = void (*)(int, int, int, int, int, int, float, const float*, int, const float*, int, float, float*, int);
+  void (*set_threads_)(int) = nullptr;
+  Gemm gemm_ = nullptr;
+  char* (*config_)() = nullptr;
+};
+
+// Unsets, in this process, the variables by which an environment may have pinned OpenBLAS to older kernels.
+void clear_openblas_overrides();
+
+}  // namespace teeny::bench
