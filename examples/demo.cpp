@@ -1,5 +1,6 @@
 #include "demo.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <unistd.h>
 
@@ -55,10 +56,12 @@ bool run_device(const DeviceInfo& info, bench::Table& table) {
   return right;
 }
 
-int run() {
+// On the devices named, or on every device found.
+int run(const std::vector<std::string>& named) {
   bench::Table table({"device", "kernel", "size", "max error", "time", "rate", "of limit", "", ""});
   bool right = true;
   for (const DeviceInfo& info : devices()) {
+    if (!named.empty() && std::find(named.begin(), named.end(), info.spec) == named.end()) continue;
     std::printf("%s: %s, compiled for %s\n", info.spec.c_str(), info.name.c_str(), info.target.c_str());
     right &= run_device(info, table);
   }
@@ -70,9 +73,9 @@ int run() {
 }  // namespace
 }  // namespace teeny::demo
 
-int main() {
+int main(int argc, char** argv) {
   try {
-    return teeny::demo::run();
+    return teeny::demo::run({argv + 1, argv + argc});
   } catch (const std::exception& error) {
     std::fprintf(stderr, "\nteeny-demo: %s\n", error.what());
     return 1;
