@@ -90,7 +90,11 @@ constexpr decltype(auto) with_fields(const T& t, F&& visit) {
 template <class K>
 consteval int constant_count() {
   if constexpr (std::is_empty_v<K>) return 0;
-  else return field_count<K>();
+  constexpr int count = std::is_empty_v<K> ? 0 : field_count<K>();
+  static_assert(std::is_empty_v<K> || count > 0,
+                "teeny: a kernel is an aggregate of constants that all have defaults: a number, a bool, an enum or a function "
+                "object without captures");
+  return count;
 }
 
 template <class K>
