@@ -123,8 +123,8 @@ class Machine {
   bool stopped() const { return stop_program_ || stop_run_; }
   void stop_program() { stop_program_ = true; }
   void stop_run() { stop_run_ = true; }
-  // Inside a combine region float operations add their own rounding, times this, to the radius: other devices combine in
-  // other orders. 0 elsewhere.
+  // Inside a combine region float operations add their own rounding to the radius, sums times this: other devices
+  // combine in other orders. 0 elsewhere.
   double rounding_scale() const { return rounding_scale_; }
   void set_rounding_scale(double scale) { rounding_scale_ = scale; }
   const std::uint32_t* program_id() const { return program_id_; }

@@ -215,8 +215,10 @@ void update_radius(Machine& machine, const Instruction& instruction) {
     result.radius.resize(result.size(), 0);
     result.radius[i] = radius;
   }
-  const double scale = machine.rounding_scale();
-  if (scale == 0 || !rounds(instruction.op) || !is_float(instruction.to)) return;
+  if (machine.rounding_scale() == 0 || !rounds(instruction.op) || !is_float(instruction.to)) return;
+  // The roundings of a product add up over all factors in any order, those of a sum only along the path to the root.
+  const bool sums = instruction.op == Op::addf || instruction.op == Op::subf || instruction.op == Op::fma;
+  const double scale = sums ? machine.rounding_scale() : 1;
   result.radius.resize(result.size(), 0);
   for (std::size_t i = 0; i < result.size(); ++i) {
     const double value = std::fabs(to_double(instruction.to, result.bits[i]));
