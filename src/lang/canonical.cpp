@@ -262,8 +262,8 @@ void report_dead_copies(Recording& recording, const Graph& graph) {
     });
     if (used) continue;
     reported.push_back(copy.slot);
-    recording.mistake("assign", "a copy is assigned and never read; got a variable made by auto, by a by-value parameter or by a structured binding at line " +
-                                    std::to_string(recording.slots[copy.slot].where.line()),
+    recording.mistake("assign", "a copy is assigned and never read; got a variable made by auto, by a by-value parameter or by a structured binding" +
+                                    at_line(" at line ", recording.slots[copy.slot].where, copy.where),
                       "use auto& or a reference parameter to change the original", copy.where);
   }
 }

@@ -101,7 +101,7 @@ class Builder {
     if (value != undefined_value) return value;
     const Slot& variable = recording_.slots[slot];
     recording_.mistake("variable", "it may have no value here; got one that is set in one branch or only inside a loop, or never" +
-                                       (variable.where.line() ? ", declared or copied at line " + std::to_string(variable.where.line()) : std::string()),
+                                       at_line(", declared or copied at line ", variable.where, where),
                        "give it a value where it is declared", where);
     return now_[slot] = poisoned_value;
   }

@@ -16,7 +16,7 @@ std::string source_line(const std::string& file, std::uint32_t number) {
   for (std::uint32_t i = 0; i < number; ++i)
     if (!std::getline(stream, line)) return {};
   const std::size_t start = line.find_first_not_of(" \t");
-  return start == std::string::npos || line.size() > 400 ? std::string() : line.substr(start);
+  return start == std::string::npos || line.size() > 1000 ? std::string() : line.substr(start);
 }
 
 }  // namespace

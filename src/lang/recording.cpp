@@ -372,11 +372,13 @@ void check_effects_of_a_line(Recording& recording) {
     const auto same = [&](const Node& other) {
       return other.where.line() == node.where.line() && other.region == node.region && std::string_view(other.where.file_name()) == node.where.file_name();
     };
+    // Within a macro all columns are one.
+    const auto same_call = [&](const Node& other) { return same(other) && other.where.column() == node.where.column() && other.opcode == node.opcode; };
     std::uint32_t occurrence = 0;
-    for (const Use& use : uses) occurrence += same(recording.nodes[use.node]) && recording.nodes[use.node].where.column() == node.where.column();
+    for (const Use& use : uses) occurrence += same_call(recording.nodes[use.node]);
     for (const Use& use : uses) {
       const Node& other = recording.nodes[use.node];
-      if (use.occurrence != occurrence || !same(other) || other.where.column() == node.where.column()) continue;
+      if (use.occurrence != occurrence || !same(other) || same_call(other)) continue;
       const bool writes = trace::info(node.opcode).effect == trace::Effect::write || trace::info(other.opcode).effect == trace::Effect::write;
       if (!writes || depends_on(recording, node.first_result, use.node)) continue;
       recording.mistake(trace::info(std::max(node.opcode, other.opcode)).name, "two effects whose values are used stand on one line, and C++ leaves their order open",
@@ -392,6 +394,9 @@ std::string shape_text(const Shape& shape) {
   return text + "]";
 }
 
-std::string type_text(ElementType type) { return type.pointer ? std::string("pointer to ") + name_of(type.dtype) : name_of(type.dtype); }
+std::string at_line(const char* words, const Location& where, const Location& near) {
+  const bool same = where.line() != 0 && std::string_view(where.file_name()) == near.file_name();
+  return same ? words + std::to_string(where.line()) : std::string();
+}
 
 }  // namespace teeny::lang

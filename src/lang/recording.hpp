@@ -181,7 +181,8 @@ Recording& current(const char* operation, const Location& where);
 Recording* current_or_null();
 
 std::string shape_text(const Shape& shape);
-std::string type_text(ElementType type);
+// `words` and the line of `where`, if it is of the file of `near`; a library's line would not help anyone.
+std::string at_line(const char* words, const Location& where, const Location& near);
 
 // All mistakes as one error.
 [[noreturn]] void throw_mistakes(const std::string& kernel, std::vector<Mistake> mistakes);
