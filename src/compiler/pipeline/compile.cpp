@@ -95,6 +95,7 @@ bool target_uses(std::string_view target, const teeny_fact& fact) {
 mlir::OwningOpRef<mlir::ModuleOp> prepare(Compilation& job, mlir::MLIRContext& context) {
   auto module = job.phase("import", [&] { return read_module(job.input, context); });
   if (!module) throw Error(ErrorCode::compile_failed, "compile: the module could not be read");
+  if (job.input.is_text) job.phase("legalise", [&] { legalise_text(*module); });
   job.phase("clean_up", [&] { clean_up(*module); });
   tt::FuncOp function = kernel_of(*module);
   job.details["entry"] = function.getName().str();

@@ -14,6 +14,8 @@
 #include "compiler/dialect/tt/tt.hpp"
 #include "compiler/transforms/expand_exact.hpp"
 #include "compiler/transforms/expand_math.hpp"
+#include "compiler/transforms/legalise_ttir.hpp"
+#include "compiler/transforms/passes.hpp"
 
 namespace teeny::compiler {
 
@@ -29,16 +31,19 @@ void run(mlir::ModuleOp module, void (*add)(mlir::PassManager&)) {
 }  // namespace
 
 void load_dialects(mlir::MLIRContext& context) {
+  mlir::DialectRegistry registry;
+  register_dialects(registry);  // what only text files hold is loaded when it is met
+  context.appendDialectRegistry(registry);
   context.loadDialect<tt::TTDialect, mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect, mlir::LLVM::LLVMDialect,
                       mlir::math::MathDialect, mlir::scf::SCFDialect, mlir::ub::UBDialect>();
 }
 
+void legalise_text(mlir::ModuleOp module) {
+  run(module, [](mlir::PassManager& manager) { manager.addPass(create_legalise_ttir_pass()); });
+}
+
 void clean_up(mlir::ModuleOp module) {
-  run(module, [](mlir::PassManager& manager) {
-    manager.addPass(mlir::createCanonicalizerPass());
-    manager.addPass(mlir::createCSEPass());
-    manager.addPass(mlir::createLoopInvariantCodeMotionPass());
-  });
+  run(module, [](mlir::PassManager& manager) { add_clean_up(manager); });
 }
 
 void expand(mlir::ModuleOp module) {

@@ -8,6 +8,9 @@ namespace teeny::compiler {
 // Loads every dialect that a module may hold at any stage.
 void load_dialects(mlir::MLIRContext& context);
 
+// What .ttir files say in Triton's own words, said in tt's. Throws teeny::Error.
+void legalise_text(mlir::ModuleOp module);
+
 // Calls inlined, canonical, common subexpressions and dead code gone, invariants out of loops. Throws teeny::Error.
 void clean_up(mlir::ModuleOp module);
 
