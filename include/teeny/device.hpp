@@ -114,7 +114,8 @@ Device Buffer<T>::device() const {
   return Device(view_.device);
 }
 
-// Where device_print writes its lines; at first standard output. The function is called by one thread at a time.
+// Where device_print writes its lines; at first standard output. The function is called by one thread at a time; what it
+// throws is caught and the line lost.
 TEENY_EXPORT void set_print_sink(std::function<void(std::string_view)> sink);
 
 // What the process did to get its programs.

@@ -6,6 +6,8 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
+#include "support/log.hpp"
+
 namespace teeny {
 
 namespace {
@@ -141,7 +143,11 @@ std::string element_text(DType dtype, const void* value) {
 void print_line(const std::string& line) {
   const std::lock_guard lock(sink_mutex);
   if (sink()) {
-    sink()(line);
+    try {
+      sink()(line);
+    } catch (...) {  // an exception cannot pass through a program
+      support::warn("device_print: the sink threw; the line is lost: " + line);
+    }
     return;
   }
   std::fwrite(line.data(), 1, line.size(), stdout);

@@ -79,6 +79,9 @@ const Program::Variant* Program::Table::exact(std::uint64_t mask) const {
   return nullptr;
 }
 
+// The last place is the general variant's.
+std::size_t Program::Table::places() const { return max_variants - (exact(0) != nullptr ? 0 : 1); }
+
 const Program::Variant* Program::Table::fitting(std::uint64_t mask) const {
   for (const Variant& variant : variants)
     if ((variant.guard & ~mask) == 0) return &variant;
@@ -92,7 +95,8 @@ Executable& Program::choose(const Argument* arguments, const detail::RecordedKer
   if (const Table* table = table_.load(std::memory_order_acquire)) {
     const std::uint64_t mask = table->mask(arguments, cache_bytes_);
     if (const Variant* variant = table->exact(mask)) return *variant->executable;
-    if (table->variants.size() >= max_variants) return *table->fitting(mask)->executable;
+    if (table->variants.size() >= table->places())
+      if (const Variant* variant = table->fitting(mask)) return *variant->executable;
   }
   return choose_slow(arguments, kernel);
 }
@@ -103,11 +107,8 @@ Executable& Program::choose_slow(const Argument* arguments, const detail::Record
   const Table& table = *tables_.back();
   const std::uint64_t mask = table.mask(arguments, cache_bytes_);
   if (const Variant* variant = table.exact(mask)) return *variant->executable;
-  const bool general_made = table.exact(0) != nullptr;
-  // The last place is the general variant's.
-  const std::size_t places = max_variants - (general_made ? 0 : 1);
   const std::string reason = table.variants.empty() ? "first launch" : "a launch with other facts";
-  if (table.variants.size() < places) return *add(mask, kernel, reason).executable;
+  if (table.variants.size() < table.places()) return *add(mask, kernel, reason).executable;
   if (const Variant* variant = table.fitting(mask)) return *variant->executable;
   return *add(0, kernel, "all special variants are made and none fits").executable;
 }

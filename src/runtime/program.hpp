@@ -45,6 +45,7 @@ class Program {
     std::uint64_t mask(const Argument* arguments, std::uint64_t cache_bytes) const;
     const Variant* exact(std::uint64_t mask) const;
     const Variant* fitting(std::uint64_t mask) const;
+    std::size_t places() const;  // for variants as they come
   };
 
   Executable& choose_slow(const Argument* arguments, const detail::RecordedKernel& kernel);

@@ -7,9 +7,9 @@
 
 namespace teeny::support {
 
-DynamicLibrary DynamicLibrary::open(const std::string& path, std::string& error) {
+DynamicLibrary DynamicLibrary::open(const std::string& path, std::string& error, Binding binding) {
   DynamicLibrary library;
-  library.handle_ = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  library.handle_ = ::dlopen(path.c_str(), (binding == Binding::now ? RTLD_NOW : RTLD_LAZY) | RTLD_LOCAL);
   if (library.handle_ == nullptr) {
     const char* reason = ::dlerror();
     error = reason != nullptr ? reason : "unknown reason";

@@ -51,7 +51,7 @@ const teeny_compiler_api* load() {
   std::string tried;
   for (const std::string& path : candidates()) {
     std::string error;
-    support::DynamicLibrary library = support::DynamicLibrary::open(path, error);
+    support::DynamicLibrary library = support::DynamicLibrary::open(path, error, support::DynamicLibrary::Binding::lazy);
     if (!library) {
       tried += "\nnote: " + error;
       continue;

@@ -130,7 +130,7 @@ bool run_part(void* state, std::uint64_t first, std::uint64_t last) {
   return context.stop == 0;
 }
 
-std::string processor_name() {
+std::string read_processor_name() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);)
     if (line.starts_with("model name"))
@@ -138,6 +138,12 @@ std::string processor_name() {
   utsname system{};
   ::uname(&system);
   return std::string(system.machine) + " processor";
+}
+
+// Reading it takes longer than a launch.
+const std::string& processor_name() {
+  static const auto& name = *new std::string(read_processor_name());
+  return name;
 }
 
 int parse_threads(const std::string& text) {
