@@ -76,7 +76,6 @@ MISTAKE(CopiesOfElements, B(tl::Tensor<float, 1> acc[2] = {v, v}; for (auto i : 
 MISTAKE(CopiesByBinding, B(auto state = std::tuple{v, v}; for (auto i : tl::range(0, n)) { auto [a, b] = state; a += tl::cast<float>(i); b += a; tl::store(y, i); } v = std::get<0>(state)), W("assign: a copy is assigned and never read"), B(auto state = std::tuple{v, v}; for (auto i : tl::range(0, n)) { auto& [a, b] = state; a += tl::cast<float>(i); b += a; tl::store(y, i); } v = std::get<0>(state)))
 MISTAKE(CopyByValueHelper, B(auto step = [](auto acc, auto i) { acc = acc + tl::cast<float>(i); }; for (auto i : tl::range(0, n)) { step(v, i); tl::store(y, i); }), W("assign: a copy is assigned and never read"), B(auto step = [](auto& acc, auto i) { acc = acc + tl::cast<float>(i); }; for (auto i : tl::range(0, n)) { step(v, i); tl::store(y, i); }))
 MISTAKE(TwoEffects, B(auto q = tl::atomic_add(y + c, v) + tl::atomic_add(y + c, v); v = q), W("add: two effects in one expression"), B(auto q = tl::atomic_add(y + c, v); tl::barrier(); v = q))
-MISTAKE(EffectsAsArguments, B(auto f = [](auto a, auto b) { return a - b; }; v = f(tl::atomic_add(y + c, v), tl::load(y + c))), W("two effects"), B(auto f = [](auto a, auto b) { return a - b; }; v = f(tl::load(x + c), tl::load(y + c))))
 MISTAKE(CarriedShape, B(auto a = tl::zeros<float>({1, 64}); for (auto i : tl::range(0, n)) { a = a + t2 + tl::cast<float>(i); } v += tl::sum(a)), W("assign: a variable declared outside of a region keeps its shape in it; got [32, 64] at line", "expected [1, 64] of line"), B(auto a = tl::zeros<float>({32, 64}); for (auto i : tl::range(0, n)) { a = a + t2 + tl::cast<float>(i); } v += tl::sum(a)))
 MISTAKE(CompoundShape, B(auto z = tl::zeros<float>({1}); for (auto i : tl::range(0, n)) { z += v; z += tl::cast<float>(i); } v = v + z), W("keeps its shape in it; got [64]"), B(auto z = tl::zeros<float>({64}); for (auto i : tl::range(0, n)) { z += v; z += tl::cast<float>(i); } v = v + z))
 MISTAKE(OneBranchSets, B(tl::Tensor<float, 1> q; tl::if_(n > 3, [&] { q = v; }); v = q), W("it may have no value here", "help: give it a value where it is declared"), B(tl::Tensor<float, 1> q; tl::if_(n > 3, [&] { q = v; }, [&] { q = v + 1; }); v = q))
@@ -99,6 +98,30 @@ MISTAKE(CombineTouchesMemory, B(v += tl::reduce(v, {0}, [](auto a, auto b) { tl:
 MISTAKE(Strides, B(auto d = tl::make_descriptor(x, {n, n}, {1, n}, {32, 64}); auto e = tl::make_descriptor(x, {n, n}, {n, 2}, {32, 64}); v += tl::sum(d.load({0, 0}) + e.load({0, 0}))), W("make_descriptor: the last stride must be 1; got 2"), B(auto d = tl::make_descriptor(x, {n, n}, {n, 1}, {32, 64}); v += tl::sum(d.load({0, n}))))
 MISTAKE(StaticCheck, B(tl::static_check(sizeof(int) == 3, "BLOCK must be a multiple of 16")), W("static_check: BLOCK must be a multiple of 16"), B(tl::static_check(sizeof(int) == 4, "BLOCK must be a multiple of 16")))
 // clang-format on
+
+// Each operand is a call of its own; which one runs first is the compiler's choice.
+struct EffectsAsArguments {
+  static constexpr int line = __LINE__ + 4;
+  void operator()(tl::Ptr<float> y) const {
+    auto difference = [](auto a, auto b) { return a - b; };
+    auto c = tl::arange(0, 64);
+    auto v = difference(tl::atomic_add(y + c, 1), tl::load(y + c));
+    tl::store(y + c, v);
+  }
+};
+struct EffectsInAHostLoop {
+  void operator()(tl::Ptr<float> y) const {
+    tl::f32 acc = 0;
+    for (int i = 0; i < 3; ++i) acc += tl::atomic_add(y + i, tl::load(y + (i + 3)));
+    tl::store(y, acc);
+  }
+};
+TEST(Mistakes, EffectsAsArguments) {
+  const std::string message = mistake(EffectsAsArguments{});
+  EXPECT_NE(message.find("mistakes_test.cpp:" + std::to_string(EffectsAsArguments::line)), std::string::npos) << message;
+  EXPECT_NE(message.find("two effects whose values are used stand on one line"), std::string::npos) << message;
+  EXPECT_EQ(mistake(EffectsInAHostLoop{}), "no mistake");
+}
 
 struct Several {
   void operator()(tl::Ptr<const float> x, tl::Ptr<float> y, tl::i32 n) const {
