@@ -11,7 +11,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/IR/IRBuilder.h>
@@ -62,17 +61,21 @@ struct DotPlan {
   bool a_direct = false;
 };
 
-// `function` is internal: void(ptr a, i64 a_row_bytes, ptr b, ptr acc, i64 acc_row_elements,
-//                             i64 m_used, i64 n_used, i64 k_used).
-// a and b are packed (or a direct, see DotPlan; then the row tiles that m_used touches must be readable, and k_used is
-// whole words);
-// acc is row major with unit stride in shape.accumulator, any alignment, exactly m x n elements are accessed.
-// *_used are the extents that matter, 1 … m, n, k; 0 does nothing: what lies beyond counts as zero operands, and the accumulator beyond is
-// left as it was or gets the products of the operands there, up to the next row tile or panel. The packing of this
-// step must have been given the same k_used, and at least m_used and n_used.
 struct DotKernel {
-  llvm::Function* function = nullptr;
+  llvm::Function* function = nullptr;  // internal; called through emit_multiply
   DotPlan plan;
+};
+
+// The arguments of one step acc[m, n] += a[m, k] * b[k, n].
+// a and b are packed (or a direct, see DotPlan: then the row tiles that m_used touches must be readable, and k_used is
+// whole words). acc is row major with unit stride in shape.accumulator, any alignment; exactly m x n elements are
+// accessed at most. *_used are the extents that matter, up to m, n, k; 0 or less does nothing: what lies beyond counts as
+// zero operands, and the accumulator beyond is left as it was or gets the products of the operands there, up to the next
+// row tile or panel. The packing of this step must have been given the same k_used, and at least m_used and n_used.
+struct DotCall {
+  llvm::Value *a = nullptr, *a_row_bytes = nullptr, *b = nullptr;
+  llvm::Value *accumulator = nullptr, *accumulator_row_elements = nullptr;
+  llvm::Value *m_used = nullptr, *n_used = nullptr, *k_used = nullptr;
 };
 
 // Where consecutive elements of an operand are neighbours: along k (a as stored by rows, b transposed), or along its other
@@ -92,6 +95,9 @@ llvm::Expected<DotPlan> plan_dot(const DotShape& shape, const CpuTarget& target)
 
 // Adds the function to the module, or returns the one that an equal shape got before.
 llvm::Expected<DotKernel> make_dot_kernel(llvm::Module& module, const DotShape& shape, const CpuTarget& target);
+
+// Emits the call of the kernel at the builder's position.
+void emit_multiply(llvm::IRBuilderBase& builder, const DotKernel& kernel, const DotCall& call);
 
 // Emit, at the builder's position, the loops that pack an operand to `destination` (plan.a_bytes or b_bytes, aligned to
 // 64): rows of a below m_used, or columns of b below n_used, up to the next tile, and words of k below k_used. The builder is left in a new

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 
 #include <llvm/IR/Intrinsics.h>
@@ -136,13 +137,14 @@ KernelEmitter::Values KernelEmitter::load_sums(const DotSegment& rows, const Dot
 }
 
 KernelEmitter::Values KernelEmitter::emit_k_loop(const DotSegment& rows, const DotSegment& panels, llvm::Value* row, Values sums) {
-  const std::int64_t vector_bytes = plan_.target.vector_bytes;
-  const auto word_align = llvm::Align(static_cast<std::uint64_t>(plan_.word_bytes));
   Values row_pointers;
   for (std::int64_t i = 0; i < rows.size; ++i) {
     llvm::Value* index = builder_.CreateAdd(row, builder_.getInt64(i));
     row_pointers.push_back(emit_address(builder_, a_, builder_.CreateMul(index, a_row_bytes_)));
   }
+  const auto register_align = llvm::Align(static_cast<std::uint64_t>(plan_.target.vector_bytes));
+  // Elements of a that is used where it lies are aligned to their own size only.
+  const auto word_align = llvm::Align(plan_.a_direct ? size_of(plan_.packed_a) : static_cast<std::uint64_t>(plan_.word_bytes));
   llvm::BasicBlock* before = builder_.GetInsertBlock();
   llvm::BasicBlock* loop = llvm::BasicBlock::Create(context_, "k", function_, before->getNextNode());
   llvm::BasicBlock* after = llvm::BasicBlock::Create(context_, "k.end", function_, loop->getNextNode());
@@ -155,18 +157,17 @@ KernelEmitter::Values KernelEmitter::emit_k_loop(const DotSegment& rows, const D
     carried.push_back(builder_.CreatePHI(sum_vector_, 2));
     carried.back()->addIncoming(sum, before);
   }
+  const std::int64_t vector_bytes = plan_.target.vector_bytes;
   llvm::Value* line = emit_address(builder_, panel_, builder_.CreateMul(k, builder_.getInt64(panels.size * vector_bytes)));
   Values columns;
   for (std::int64_t vector = 0; vector < panels.size; ++vector) {
     llvm::Value* address = emit_address(builder_, line, builder_.getInt64(vector * vector_bytes));
-    columns.push_back(builder_.CreateAlignedLoad(word_vector_, address, llvm::Align(static_cast<std::uint64_t>(vector_bytes))));
+    columns.push_back(builder_.CreateAlignedLoad(word_vector_, address, register_align));
   }
   llvm::Value* offset = builder_.CreateMul(k, builder_.getInt64(plan_.word_bytes));
   for (std::int64_t i = 0; i < rows.size; ++i) {
     llvm::Value* address = emit_address(builder_, row_pointers[static_cast<std::size_t>(i)], offset);
-    // Elements of a that is used where it lies are aligned to their own size only.
-    llvm::Value* word = builder_.CreateAlignedLoad(word_type(context_, plan_), address, llvm::Align(
-        plan_.a_direct ? size_of(plan_.packed_a) : word_align.value()));
+    llvm::Value* word = builder_.CreateAlignedLoad(word_type(context_, plan_), address, word_align);
     llvm::Value* spread = builder_.CreateVectorSplat(static_cast<unsigned>(plan_.lanes), word);
     for (std::int64_t vector = 0; vector < panels.size; ++vector) {
       const auto at = static_cast<std::size_t>(i * panels.size + vector);
@@ -234,6 +235,11 @@ llvm::Expected<DotKernel> make_dot_kernel(llvm::Module& module, const DotShape& 
   kernel.function = declare_kernel(module, kernel.plan, name);
   KernelEmitter(kernel.plan, kernel.function).emit();
   return kernel;
+}
+
+void emit_multiply(llvm::IRBuilderBase& builder, const DotKernel& kernel, const DotCall& call) {
+  builder.CreateCall(kernel.function, {call.a, call.a_row_bytes, call.b, call.accumulator, call.accumulator_row_elements, call.m_used,
+                                       call.n_used, call.k_used});
 }
 
 }  // namespace teeny::compiler::cpu

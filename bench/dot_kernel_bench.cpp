@@ -1,0 +1,243 @@
+// Tiled matrix products from the CPU micro-kernel against OpenBLAS, and against the peak of the product's instruction.
+//   dot_kernel_bench [--type f32|bf16|i8] [--size N] [--block M,N,K] [--threads T] [--rounds R] [--direct]
+//                    [--openblas-core NAME]
+// A program owns a block of C; per step of K it packs its operands and calls the kernel, as the CPU lowering does. Both
+// sides run alternately; medians are compared, then the best times. OpenBLAS is loaded at run time and left out where it
+// is absent. It chooses its own kernels, with OPENBLAS_CORETYPE and OPENBLAS_L2_SIZE unset; which it chose is printed, since
+// it takes a processor newer than itself for an old one. --openblas-core names better ones.
+#include <algorithm>
+#include <atomic>
+#include <barrier>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <functional>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include <dlfcn.h>
+#include <llvm/Support/TargetSelect.h>
+
+#include "dot_harness.hpp"
+
+using namespace teeny;
+using namespace teeny::compiler::cpu;
+
+namespace {
+
+struct Options {
+  DType type = DType::f32;
+  std::int64_t size = 1024, block_m = 256, block_n = 512, block_k = 128;
+  int threads = 1, rounds = 15;
+  bool direct = false;
+  const char* openblas_core = nullptr;
+};
+
+// With one thread its own time, so that other processes' shares do not count; with more the clock on the wall.
+double now(const Options& options) {
+  timespec time;
+  clock_gettime(options.threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
+
+std::vector<std::uint8_t> aligned_bytes(std::int64_t size) { return std::vector<std::uint8_t>(static_cast<std::size_t>(size) + 64); }
+std::uint8_t* align(std::vector<std::uint8_t>& bytes) {
+  return reinterpret_cast<std::uint8_t*>((reinterpret_cast<std::uintptr_t>(bytes.data()) + 63) & ~std::uintptr_t{63});
+}
+
+struct OpenBlas {
+  using Sgemm = void (*)(int, int, int, int, int, int, float, const float*, int, const float*, int, float, float*, int);
+  Sgemm sgemm = nullptr;
+  void (*set_threads)(int) = nullptr;
+
+  const char* core = "";
+
+  explicit OpenBlas(const char* wanted_core) {
+    unsetenv("OPENBLAS_CORETYPE");
+    unsetenv("OPENBLAS_L2_SIZE");
+    if (wanted_core) setenv("OPENBLAS_CORETYPE", wanted_core, 1);
+    void* library = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_LOCAL);
+    if (!library) return;
+    sgemm = reinterpret_cast<Sgemm>(dlsym(library, "cblas_sgemm"));
+    set_threads = reinterpret_cast<void (*)(int)>(dlsym(library, "openblas_set_num_threads"));
+    if (const auto name = reinterpret_cast<const char* (*)()>(dlsym(library, "openblas_get_corename"))) core = name();
+  }
+};
+
+// The product as a grid of programs.
+class Tiled {
+ public:
+  Tiled(const Options& options, const std::uint8_t* a, const std::uint8_t* b, std::uint8_t* c)
+      : options_(options), a_(a), b_(b), c_(c),
+        program_({options.block_m, options.block_n, options.block_k, options.type, options.type,
+                  options.type == DType::i8 ? DType::i32 : DType::f32}, describe_host_cpu(), DotInner::k, DotInner::other),
+        start_(options.threads), finish_(options.threads) {
+    for (int i = 0; i < options.threads; ++i) {
+      arenas_.push_back({aligned_bytes(program_.plan.a_bytes), aligned_bytes(program_.plan.b_bytes),
+                         aligned_bytes(options.block_m * (options.block_n + 16) * 4)});
+    }
+    for (int i = 1; i < options.threads; ++i) {
+      workers_.emplace_back([this, i] {
+        for (;;) {
+          start_.arrive_and_wait();
+          if (stop_) return;
+          work(arenas_[static_cast<std::size_t>(i)]);
+          finish_.arrive_and_wait();
+        }
+      });
+    }
+  }
+  ~Tiled() {
+    stop_ = true;
+    start_.arrive_and_wait();
+    for (std::thread& worker : workers_) worker.join();
+  }
+
+  void run() {
+    next_ = 0;
+    start_.arrive_and_wait();
+    work(arenas_[0]);
+    finish_.arrive_and_wait();
+  }
+  const test::DotProgram& program() const { return program_; }
+
+ private:
+  struct Arena {
+    std::vector<std::uint8_t> a, b, sums;
+  };
+
+  void work(Arena& arena) {
+    const std::int64_t down = (options_.size + options_.block_m - 1) / options_.block_m;
+    const std::int64_t across = (options_.size + options_.block_n - 1) / options_.block_n;
+    for (std::int64_t id; (id = next_.fetch_add(1)) < down * across;) {
+      block(arena, id % down * options_.block_m, id / down * options_.block_n);
+    }
+  }
+
+  void block(Arena& arena, std::int64_t row, std::int64_t column) {
+    const std::int64_t size = options_.size, bytes = static_cast<std::int64_t>(size_of(options_.type));
+    const std::int64_t pitch = options_.block_n + 16, m = std::min(options_.block_m, size - row), n = std::min(options_.block_n, size - column);
+    std::uint8_t *packed_a = align(arena.a), *packed_b = align(arena.b), *sums = align(arena.sums);
+    std::memset(sums, 0, static_cast<std::size_t>(options_.block_m * pitch * 4));
+    for (std::int64_t k = 0; k < size; k += options_.block_k) {
+      const std::int64_t depth = std::min(options_.block_k, size - k);
+      const std::uint8_t* a = a_ + (row * size + k) * bytes;
+      const bool direct = options_.direct && program_.plan.a_direct && m == options_.block_m;
+      program_.pack_b(packed_b, b_ + (k * size + column) * bytes, size, n, depth);
+      if (!direct) program_.pack_a(packed_a, a, size, m, depth);
+      program_.multiply(direct ? a : packed_a, direct ? size * bytes : program_.plan.a_row_bytes, packed_b, sums, pitch, m, n, depth);
+    }
+    for (std::int64_t i = 0; i < m; ++i) {
+      std::memcpy(c_ + ((row + i) * size + column) * 4, sums + i * pitch * 4, static_cast<std::size_t>(n) * 4);
+    }
+  }
+
+  Options options_;
+  const std::uint8_t *a_, *b_;
+  std::uint8_t* c_;
+  test::DotProgram program_;
+  std::vector<Arena> arenas_;
+  std::vector<std::thread> workers_;
+  std::barrier<> start_, finish_;
+  std::atomic<std::int64_t> next_{0};
+  bool stop_ = false;
+};
+
+Options parse(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string name = argv[i];
+    const char* value = i + 1 < argc ? argv[i + 1] : "";
+    if (name == "--direct") { options.direct = true; continue; }
+    ++i;
+    if (name == "--type") options.type = !std::strcmp(value, "bf16") ? DType::bf16 : !std::strcmp(value, "i8") ? DType::i8 : DType::f32;
+    else if (name == "--size") options.size = std::atoll(value);
+    else if (name == "--threads") options.threads = std::atoi(value);
+    else if (name == "--openblas-core") options.openblas_core = value;
+    else if (name == "--rounds") options.rounds = std::atoi(value);
+    else if (name != "--block" || std::sscanf(value, "%ld,%ld,%ld", &options.block_m, &options.block_n, &options.block_k) != 3) {
+      std::fprintf(stderr, "dot_kernel_bench: unknown option %s %s\n", name.c_str(), value);
+      std::exit(2);
+    }
+  }
+  return options;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Options options = parse(argc, argv);
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  const auto count = static_cast<std::size_t>(options.size * options.size);
+  std::vector<std::uint8_t> a(count * size_of(options.type)), b(a.size()), c(count * 4);
+  std::vector<float> blas_a(count), blas_b(count), blas_c(count);
+  std::mt19937 random(1);
+  for (auto [bytes, floats] : {std::pair(&a, &blas_a), std::pair(&b, &blas_b)}) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const int value = static_cast<int>(random() % 17) - 8;  // exact in every type and in any order of summation
+      const float real = static_cast<float>(value);
+      (*floats)[i] = real;
+      std::uint32_t bits;
+      std::memcpy(&bits, &real, 4);
+      if (options.type == DType::f32) std::memcpy(&(*bytes)[i * 4], &bits, 4);
+      if (options.type == DType::bf16) { const auto half = static_cast<std::uint16_t>(bits >> 16); std::memcpy(&(*bytes)[i * 2], &half, 2); }
+      if (options.type == DType::i8) (*bytes)[i] = static_cast<std::uint8_t>(value);
+    }
+  }
+  Tiled tiled(options, a.data(), b.data(), c.data());
+  OpenBlas blas(options.openblas_core);
+  if (blas.set_threads) blas.set_threads(options.threads);
+  const auto n = static_cast<int>(options.size);
+  const auto run_blas = [&] {
+    if (blas.sgemm) blas.sgemm(101, 111, 111, n, n, n, 1, blas_a.data(), n, blas_b.data(), n, 0, blas_c.data(), n);
+  };
+  const test::PeakLoop peak(tiled.program().plan);
+  std::vector<double> ours, theirs, peaks;
+  for (int round = -2; round < options.rounds; ++round) {
+    double times[3];
+    for (int side = 0; side < 3; ++side) {
+      const double start = now(options);
+      if (side == 0) tiled.run();
+      if (side == 1) run_blas();
+      if (side == 2) peak.run(1 << 17);
+      times[side] = now(options) - start;
+    }
+    if (round < 0) continue;
+    ours.push_back(times[0]);
+    theirs.push_back(times[1]);
+    peaks.push_back(times[2]);
+  }
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; blas.sgemm && i < count; ++i) {
+    float real;
+    std::int32_t whole;
+    std::memcpy(&real, &c[i * 4], 4);
+    std::memcpy(&whole, &c[i * 4], 4);
+    wrong += (options.type == DType::i8 ? static_cast<float>(whole) : real) != blas_c[i];
+  }
+  const double work = 2.0 * static_cast<double>(options.size) * static_cast<double>(options.size) * static_cast<double>(options.size) * 1e-9;
+  const double peak_work = peak.operations(1 << 17) * 1e-9 * options.threads;
+  const auto report = [&](const char* statistic, double (*of)(std::vector<double>)) {
+    const double ours_rate = work / of(ours), peak_rate = peak_work / of(peaks);
+    std::printf("  %s %.1f G/s, %.2f of peak %.1f", statistic, ours_rate, ours_rate / peak_rate, peak_rate);
+    if (blas.sgemm) std::printf(", %.2f of OpenBLAS %s f32 %.1f", of(theirs) / of(ours), blas.core, work / of(theirs));
+    std::printf("\n");
+  };
+  const DotPlan& plan = tiled.program().plan;
+  std::printf("%s %ld^3 block %ldx%ldx%ld threads %d%s; tile %ldx%ld; optimise %.1f ms, code %.1f ms; %zu wrong\n", name_of(options.type),
+              options.size, options.block_m, options.block_n, options.block_k, options.threads, options.direct ? " direct" : "",
+              plan.rows.first, plan.panels.first * plan.lanes, tiled.program().optimise_seconds * 1e3,
+              tiled.program().code_seconds * 1e3, wrong);
+  report("median", median);
+  report("best  ", [](std::vector<double> values) { return *std::min_element(values.begin(), values.end()); });
+  return wrong ? 1 : 0;
+}
