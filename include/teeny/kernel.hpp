@@ -161,6 +161,21 @@ T make_argument(int index) {
   else return T(tl::Raw{}, parameter(index));
 }
 
+// An argument in place: a copy would be a variable of its own, and hide that the body takes a pointer to const.
+template <std::size_t I, class P>
+struct ArgumentHolder {
+  P value = make_argument<P>(static_cast<int>(I));
+};
+template <class Indices, class... P>
+struct ArgumentPack;
+template <std::size_t... I, class... P>
+struct ArgumentPack<std::index_sequence<I...>, P...> : ArgumentHolder<I, P>... {
+  template <class K>
+  void pass_to(const K& kernel) {
+    kernel(ArgumentHolder<I, P>::value...);
+  }
+};
+
 template <class K, class... A>
 concept Accepts = requires(const K& kernel, argument_t<A>... arguments) { kernel(arguments...); };
 
@@ -206,10 +221,8 @@ struct RecordWith {  // P: the run-time types that are passed
  private:
   template <class K>
   static void call(const void* kernel) {
-    [kernel]<std::size_t... I>(std::index_sequence<I...>) {
-      std::tuple<P...> arguments{make_argument<P>(static_cast<int>(I))...};
-      (*static_cast<const K*>(kernel))(std::get<I>(arguments)...);
-    }(std::index_sequence_for<P...>{});
+    ArgumentPack<std::index_sequence_for<P...>, P...> arguments;
+    arguments.pass_to(*static_cast<const K*>(kernel));
   }
 };
 
