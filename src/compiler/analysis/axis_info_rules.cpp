@@ -374,7 +374,8 @@ AxisInfo transfer_axis_info(Operation *operation, Operands operands) {
   if (auto info = transfer_shape(operation, operands)) return *info;
   if (auto info = transfer_pointer(operation, operands)) return *info;
   if (auto info = transfer_arithmetic(operation, operands)) return *info;
-  return operation->hasTrait<OpTrait::Elementwise>() ? element_wise_info(type, operands) : AxisInfo::unknown(type);
+  bool element_wise = operation->hasTrait<OpTrait::Elementwise>() && isMemoryEffectFree(operation);
+  return element_wise ? element_wise_info(type, operands) : AxisInfo::unknown(type);
 }
 
 AxisInfo entry_axis_info(Value value) {

@@ -26,7 +26,7 @@ bool is_index_arithmetic(Type type) {
 }
 
 bool is_element_wise(Operation *operation) {
-  return operation->hasTrait<OpTrait::Elementwise>() && operation->getNumResults() == 1;
+  return operation->hasTrait<OpTrait::Elementwise>() && operation->getNumResults() == 1 && isMemoryEffectFree(operation);
 }
 
 bool looks_through(Operation *operation) {

@@ -140,16 +140,6 @@ class Relevance {
   std::set<unsigned> loaded_;
 };
 
-StringRef spelling(uint16_t kind) {
-  switch (kind) {
-    case TEENY_FACT_EQUALS_ONE: return "equals one";
-    case TEENY_FACT_DIVISIBLE_BY_16: return "is divisible by 16";
-    case TEENY_FACT_FITS_32: return "fits 32 bits";
-    case TEENY_FACT_EXCEEDS_CACHE: return "exceeds the cache";
-    default: return "unknown";
-  }
-}
-
 LogicalResult check_fact(tt::FuncOp function, const teeny_fact &fact) {
   if (fact.argument >= function.getNumArguments())
     return function.emitError("facts: an argument must exist; got argument ")
@@ -162,12 +152,22 @@ LogicalResult check_fact(tt::FuncOp function, const teeny_fact &fact) {
                                                          : pointer && fact.kind <= TEENY_FACT_EXCEEDS_CACHE;
   if (right) return success();
   return function.emitError("facts: a fact must suit its argument; got argument ")
-         << fact.argument << " of type " << type << ", expected one that a fact '" << spelling(fact.kind)
+         << fact.argument << " of type " << type << ", expected one that a fact '" << spelling(fact)
          << "' is about\nhelp: 'equals one' is about integers, 'is divisible by 16' about integers and pointers, the "
             "others about pointers";
 }
 
 }  // namespace
+
+StringRef spelling(const teeny_fact &fact) {
+  switch (fact.kind) {
+    case TEENY_FACT_EQUALS_ONE: return "equals one";
+    case TEENY_FACT_DIVISIBLE_BY_16: return "is divisible by 16";
+    case TEENY_FACT_FITS_32: return "fits 32 bits";
+    case TEENY_FACT_EXCEEDS_CACHE: return "exceeds the cache";
+    default: return "unknown";
+  }
+}
 
 SmallVector<teeny_fact> relevant_facts(tt::FuncOp function) {
   if (function.isExternal()) return {};

@@ -18,6 +18,9 @@ namespace teeny::compiler {
 //   FITS_32            a pointer with gathered or scattered lanes: 32-bit lane offsets suffice.
 llvm::SmallVector<teeny_fact> relevant_facts(tt::FuncOp function);
 
+// "equals one", "is divisible by 16", …: what follows the argument's name in a sentence.
+llvm::StringRef spelling(const teeny_fact &fact);
+
 // Makes `function` rely on `facts`: EQUALS_ONE replaces the argument's uses by the constant 1 (the argument stays),
 // DIVISIBLE_BY_16 sets tt.divisibility to 16 or what it was if that is a multiple, FITS_32 sets the unit attribute
 // teeny.fits_32, EXCEEDS_CACHE sets teeny.exceeds_cache.

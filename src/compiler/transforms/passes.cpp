@@ -10,6 +10,7 @@
 #include <mlir/Pass/PassRegistry.h>
 #include <mlir/Transforms/Passes.h>
 
+#include "compiler/analysis/print_analysis.hpp"
 #include "compiler/dialect/tt/tt.hpp"
 #include "compiler/dialect/ttg/ttg.hpp"
 #include "compiler/transforms/expand_exact.hpp"
@@ -31,6 +32,7 @@ void register_passes() {
   register_expand_exact_pass();
   register_legalise_ttir_pass();
   register_structure_control_flow_pass();
+  register_print_analysis_passes();
   PassPipelineRegistration<>("teeny-clean-up", "The standard clean-up of a tt module", add_clean_up);
   registerTransformsPasses();
 }
