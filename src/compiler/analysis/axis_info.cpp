@@ -95,14 +95,15 @@ class AxisPropagation final : public dataflow::SparseForwardDataFlowAnalysis<Axi
   void visitNonControlFlowArguments(Operation *operation, const RegionSuccessor &successor,
                                     ArrayRef<AxisLattice *> arguments, unsigned first) override {
     auto loop = dyn_cast<scf::ForOp>(operation);
-    if (!loop) return SparseForwardDataFlowAnalysis::visitNonControlFlowArguments(operation, successor, arguments, first);
+    if (!loop)
+      return SparseForwardDataFlowAnalysis::visitNonControlFlowArguments(operation, successor, arguments, first);
     ProgramPoint *start = getProgramPointBefore(loop.getBody());
     const AxisInfo &lower = getLatticeElementFor(start, loop.getLowerBound())->getValue();
     const AxisInfo &step = getLatticeElementFor(start, loop.getStep())->getValue();
     if (lower.rank() == 0 || step.rank() == 0) return;
     AxisInfo info = AxisInfo::unknown(1);
     info.divisibility[0] = std::min(lower.divisibility[0], step.divisibility[0]);
-    info.non_negative = lower.non_negative && (step.non_negative || (step.constant && *step.constant > 0));
+    info.non_negative = !loop.getUnsignedCmp() && lower.non_negative && step.non_negative;
     propagateIfChanged(arguments[0], arguments[0]->join(PrintableAxisInfo{std::move(info)}));
   }
 };

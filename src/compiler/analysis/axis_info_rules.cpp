@@ -48,8 +48,8 @@ AxisInfo sum_info(const AxisInfo &a, const AxisInfo &b, bool subtract, int64_t b
     int64_t left = std::gcd(a.contiguity[d], b.constancy[d]);
     int64_t right = subtract ? 1 : std::gcd(b.contiguity[d], a.constancy[d]);
     int64_t run = info.contiguity[d] = std::max(left, right);
-    info.divisibility[d] =
-        std::min(a.divisibility_at(d, run, bytes), saturated_product(b.divisibility_at(d, run), power_of_two_divisor(bytes)));
+    info.divisibility[d] = std::min(a.divisibility_at(d, run, bytes),
+                                    saturated_product(b.divisibility_at(d, run), power_of_two_divisor(bytes)));
     info.constancy[d] = std::gcd(a.constancy[d], b.constancy[d]);
   }
   if (a.constant && b.constant) {
@@ -323,7 +323,8 @@ std::optional<AxisInfo> transfer_arithmetic(Operation *operation, Operands opera
           info.constant.reset();
           for (unsigned d = 0; d < info.rank(); ++d) {
             info.contiguity[d] = std::gcd(info.contiguity[d], info.divisibility[d]);
-            info.divisibility[d] = std::min(a().divisibility_at(d, info.contiguity[d]), int64_t(1) << std::min(62u, width));
+            info.divisibility[d] =
+                std::min(a().divisibility_at(d, info.contiguity[d]), int64_t(1) << std::min(62u, width));
           }
         }
         info.non_negative = true;
@@ -351,7 +352,8 @@ void raise(ArrayRef<int64_t> promised, SmallVectorImpl<int64_t> &known) {
 SmallVector<int64_t> numbers_of(Attribute attribute) {
   if (auto integer = dyn_cast_or_null<IntegerAttr>(attribute)) return {integer.getInt()};
   if (auto array = dyn_cast_or_null<DenseI64ArrayAttr>(attribute)) return SmallVector<int64_t>(array.asArrayRef());
-  if (auto array = dyn_cast_or_null<DenseI32ArrayAttr>(attribute)) return llvm::to_vector_of<int64_t>(array.asArrayRef());
+  if (auto array = dyn_cast_or_null<DenseI32ArrayAttr>(attribute))
+    return llvm::to_vector_of<int64_t>(array.asArrayRef());
   SmallVector<int64_t> numbers;
   if (auto dense = dyn_cast_or_null<DenseIntElementsAttr>(attribute))
     for (const APInt &number : dense.getValues<APInt>()) numbers.push_back(number.getSExtValue());

@@ -81,7 +81,7 @@ const Atom *Implementation::value_atom(Value value) {
     auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
     if (loop && value == loop.getInductionVar()) {
       auto step = scalar(loop.getStep()).constant();
-      atom.non_negative = step && *step > 0 && scalar(loop.getLowerBound()).is_non_negative();
+      atom.non_negative = !loop.getUnsignedCmp() && step && *step > 0 && scalar(loop.getLowerBound()).is_non_negative();
     }
   }
   return value_atoms[value] = make_atom(std::move(atom));

@@ -53,7 +53,8 @@ struct LaneExpression {
   unsigned rank() const { return strides.size(); }
   bool is_uniform() const;           // the same value in every lane, known as base + offset
   bool is_affine() const;            // no terms and no lane_base
-  bool is_affine(unsigned d) const;  // no term and no lane_base depends on dimension d: moving along d moves by stride d
+  bool is_affine(
+      unsigned d) const;  // no term and no lane_base depends on dimension d: moving along d moves by stride d
   bool depends_on(unsigned d) const;  // some stride, term or lane_base does
   bool operator==(const LaneExpression &) const = default;
   // For tests and people: "arg0 + 64*pid_x + i0*arg3 + i1 + arg5*remsi[i0]{wraps at arg2}".

@@ -26,7 +26,8 @@ bool is_index_arithmetic(Type type) {
 }
 
 bool is_element_wise(Operation *operation) {
-  return operation->hasTrait<OpTrait::Elementwise>() && operation->getNumResults() == 1 && isMemoryEffectFree(operation);
+  return operation->hasTrait<OpTrait::Elementwise>() && operation->getNumResults() == 1 &&
+         isMemoryEffectFree(operation);
 }
 
 bool looks_through(Operation *operation) {
@@ -248,6 +249,8 @@ LaneExpression Implementation::evaluate_division(Operation *operation, ScalarOpe
 // The value at the end of an iteration less that at its beginning, where that is affine and loop-invariant. While it is
 // computed, the carried value stands for itself; what was computed then is dropped if it turns out to be more.
 std::optional<LaneExpression> Implementation::carried_step(scf::ForOp loop, unsigned index) {
+  // An induction variable that counts beyond the signed numbers is not looked at.
+  if (loop.getUnsignedCmp()) return std::nullopt;
   Value carried = loop.getRegionIterArg(index);
   Value yielded = cast<scf::YieldOp>(loop.getBody()->getTerminator()).getOperand(index);
   size_t mark = known_order.size();
@@ -268,13 +271,18 @@ std::optional<LaneExpression> Implementation::carried_step(scf::ForOp loop, unsi
 }
 
 LaneExpression Implementation::evaluate_carried(scf::ForOp loop, unsigned index) {
+  Value carried = loop.getRegionIterArg(index);
+  if (loop.getYieldedValues()[index] == carried) {
+    steps[carried].strides.resize(tt::shape_of(carried.getType()).size());
+    return lanes_of(loop.getInitArgs()[index]);
+  }
   auto step = carried_step(loop, index);
-  if (!step) return opaque(loop.getRegionIterArg(index));
+  if (!step) return opaque(carried);
   LaneExpression lanes = lanes_of(loop.getInitArgs()[index]);
   lanes.offset += iterations_done(loop, step->offset);
   for (auto [stride, addend] : llvm::zip_equal(lanes.strides, step->strides))
     stride += iterations_done(loop, addend);
-  steps[loop.getRegionIterArg(index)] = std::move(*step);
+  steps[carried] = std::move(*step);
   return lanes;
 }
 

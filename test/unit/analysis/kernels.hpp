@@ -5,7 +5,8 @@ namespace teeny::compiler::test {
 
 // C[M, N] += A[M, K] * B[K, N] with pointers carried round the loop, programs in groups of 8 rows, row and column
 // indices wrapped, as Triton's tutorial writes it. BLOCK_M 64, BLOCK_N 32, BLOCK_K 16.
-// Arguments: 0 a, 1 b, 2 c, 3 M, 4 N, 5 K, 6 stride_am, 7 stride_ak, 8 stride_bk, 9 stride_bn, 10 stride_cm, 11 stride_cn.
+// Arguments: 0 a, 1 b, 2 c, 3 M, 4 N, 5 K, 6 stride_am, 7 stride_ak, 8 stride_bk, 9 stride_bn, 10 stride_cm, 11
+// stride_cn.
 inline constexpr const char *matmul_carried = R"(
   tt.func public @matmul(%a: !tt.ptr<f16>, %b: !tt.ptr<f16>, %c: !tt.ptr<f16>, %M: i32, %N: i32, %K: i32,
                          %am: i32, %ak: i32, %bk: i32, %bn: i32, %cm: i32, %cn: i32) {
@@ -183,6 +184,69 @@ inline constexpr const char *matmul_recomputed = R"(
     %cs = tt.splat %c : !tt.ptr<f32> -> tensor<64x64x!tt.ptr<f32>>
     %cp = tt.addptr %cs, %co : tensor<64x64x!tt.ptr<f32>>, tensor<64x64xi32>
     tt.store %cp, %acc : tensor<64x64x!tt.ptr<f32>>
+    tt.return
+  })";
+
+// A tile of attention: Q at base + rows * 64 + d, K transposed and recomputed, V's pointers carried.
+inline constexpr const char *attention = R"(
+  tt.func public @attention(%q: !tt.ptr<f16>, %k: !tt.ptr<f16>, %v: !tt.ptr<f16>, %o: !tt.ptr<f32>, %n: i32) {
+    %c0 = arith.constant 0 : i32
+    %c32 = arith.constant 32 : i32
+    %c64 = arith.constant 64 : i32
+    %d64 = arith.constant dense<64> : tensor<32x1xi32>
+    %k64 = arith.constant dense<64> : tensor<1x32xi32>
+    %zero = arith.constant dense<0.0> : tensor<32x32xf32>
+    %head = tt.get_program_id y : i32
+    %tile = tt.get_program_id x : i32
+    %hn = arith.muli %head, %n : i32
+    %ho = arith.muli %hn, %c64 : i32
+    %qb = tt.addptr %q, %ho : !tt.ptr<f16>, i32
+    %kb = tt.addptr %k, %ho : !tt.ptr<f16>, i32
+    %vb = tt.addptr %v, %ho : !tt.ptr<f16>, i32
+    %r = tt.make_range {end = 32 : i32, start = 0 : i32} : tensor<32xi32>
+    %d = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>
+    %dr = tt.expand_dims %d {axis = 0 : i32} : tensor<64xi32> -> tensor<1x64xi32>
+    %dc = tt.expand_dims %d {axis = 1 : i32} : tensor<64xi32> -> tensor<64x1xi32>
+    %rr = tt.expand_dims %r {axis = 1 : i32} : tensor<32xi32> -> tensor<32x1xi32>
+    %rl = tt.expand_dims %r {axis = 0 : i32} : tensor<32xi32> -> tensor<1x32xi32>
+    %t0 = arith.muli %tile, %c32 : i32
+    %t0s = tt.splat %t0 : i32 -> tensor<32x1xi32>
+    %rows = arith.addi %t0s, %rr : tensor<32x1xi32>
+    %ro = arith.muli %rows, %d64 : tensor<32x1xi32>
+    %rob = tt.broadcast %ro : tensor<32x1xi32> -> tensor<32x64xi32>
+    %drb = tt.broadcast %dr : tensor<1x64xi32> -> tensor<32x64xi32>
+    %off = arith.addi %rob, %drb : tensor<32x64xi32>
+    %qs = tt.splat %qb : !tt.ptr<f16> -> tensor<32x64x!tt.ptr<f16>>
+    %qp = tt.addptr %qs, %off : tensor<32x64x!tt.ptr<f16>>, tensor<32x64xi32>
+    %ns = tt.splat %n : i32 -> tensor<32x1xi32>
+    %qm1 = arith.cmpi slt, %rows, %ns : tensor<32x1xi32>
+    %qm = tt.broadcast %qm1 : tensor<32x1xi1> -> tensor<32x64xi1>
+    %qv = tt.load %qp, %qm : tensor<32x64x!tt.ptr<f16>>
+    %vro = arith.muli %rr, %d64 : tensor<32x1xi32>
+    %vrob = tt.broadcast %vro : tensor<32x1xi32> -> tensor<32x64xi32>
+    %voff = arith.addi %vrob, %drb : tensor<32x64xi32>
+    %vs = tt.splat %vb : !tt.ptr<f16> -> tensor<32x64x!tt.ptr<f16>>
+    %vp0 = tt.addptr %vs, %voff : tensor<32x64x!tt.ptr<f16>>, tensor<32x64xi32>
+    %step = arith.constant dense<2048> : tensor<32x64xi32>
+    %res:2 = scf.for %j = %c0 to %n step %c32 iter_args(%acc = %zero, %vp = %vp0)
+        -> (tensor<32x32xf32>, tensor<32x64x!tt.ptr<f16>>) : i32 {
+      %js = tt.splat %j : i32 -> tensor<1x32xi32>
+      %kc = arith.addi %js, %rl : tensor<1x32xi32>
+      %ko = arith.muli %kc, %k64 : tensor<1x32xi32>
+      %kob = tt.broadcast %ko : tensor<1x32xi32> -> tensor<64x32xi32>
+      %dcb = tt.broadcast %dc : tensor<64x1xi32> -> tensor<64x32xi32>
+      %koff = arith.addi %kob, %dcb : tensor<64x32xi32>
+      %ks = tt.splat %kb : !tt.ptr<f16> -> tensor<64x32x!tt.ptr<f16>>
+      %kp = tt.addptr %ks, %koff : tensor<64x32x!tt.ptr<f16>>, tensor<64x32xi32>
+      %kv = tt.load %kp : tensor<64x32x!tt.ptr<f16>>
+      %vv = tt.load %vp : tensor<32x64x!tt.ptr<f16>>
+      %s = tt.dot %qv, %kv, %acc : tensor<32x64xf16> * tensor<64x32xf16> -> tensor<32x32xf32>
+      %nv = tt.addptr %vp, %step : tensor<32x64x!tt.ptr<f16>>, tensor<32x64xi32>
+      tt.store %vp, %vv : tensor<32x64x!tt.ptr<f16>>
+      scf.yield %s, %nv : tensor<32x32xf32>, tensor<32x64x!tt.ptr<f16>>
+    }
+    %op = tt.splat %o : !tt.ptr<f32> -> tensor<32x32x!tt.ptr<f32>>
+    tt.store %op, %res#0 : tensor<32x32x!tt.ptr<f32>>
     tt.return
   })";
 

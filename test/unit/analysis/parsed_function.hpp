@@ -27,7 +27,8 @@ struct ParsedFunction {
   std::unique_ptr<BlockRecovery> blocks;
 
   explicit ParsedFunction(const std::string &text, bool clean = false) {
-    context.loadDialect<tt::TTDialect, mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect, mlir::scf::SCFDialect>();
+    context
+        .loadDialect<tt::TTDialect, mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect, mlir::scf::SCFDialect>();
     module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
     if (!module) throw std::runtime_error("the test's text does not parse");
     if (clean) {

@@ -15,13 +15,16 @@ std::string info_of(const std::string &body, const std::string &value, const std
       %r = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>
       %ns = tt.splat %n : i32 -> tensor<64xi32>
       %ms = tt.splat %m : i32 -> tensor<64xi32>
-)" + body + "\n" + R"(      tt.print "v" {hex = false, isSigned = array<i32: 1>} : )" + value + " : " + type + "\n      tt.return\n    }");
+)" + body + "\n" + R"(      tt.print "v" {hex = false, isSigned = array<i32: 1>} : )" +
+                        value + " : " + type + "\n      tt.return\n    }");
   AxisInfoAnalysis axis_info(parsed.function);
   std::string text;
   parsed.function.walk([&](tt::PrintOp print) { text = axis_info.of(print.getOperand(0)).to_string(); });
   return text;
 }
-std::string info_of(const std::string &body, const std::string &value = "%v") { return info_of(body, value, "tensor<64xi32>"); }
+std::string info_of(const std::string &body, const std::string &value = "%v") {
+  return info_of(body, value, "tensor<64xi32>");
+}
 
 TEST(AxisInfo, Leaves) {
   EXPECT_EQ(info_of("", "%r"), "contiguity = [64], divisibility = [4611686018427387904], constancy = [1]");
@@ -34,12 +37,18 @@ TEST(AxisInfo, Leaves) {
 }
 
 TEST(AxisInfo, SumsAndProducts) {
-  EXPECT_EQ(info_of("%v = arith.addi %r, %ns : tensor<64xi32>"), "contiguity = [64], divisibility = [16], constancy = [1]");
-  EXPECT_EQ(info_of("%v = arith.subi %r, %ns : tensor<64xi32>"), "contiguity = [64], divisibility = [16], constancy = [1]");
-  EXPECT_EQ(info_of("%v = arith.subi %ns, %r : tensor<64xi32>"), "contiguity = [1], divisibility = [1], constancy = [1]");
-  EXPECT_EQ(info_of("%v = arith.addi %r, %r : tensor<64xi32>"), "contiguity = [1], divisibility = [1], constancy = [1]");
-  EXPECT_EQ(info_of("%v = arith.addi %ns, %ms : tensor<64xi32>"), "contiguity = [1], divisibility = [1], constancy = [64]");
-  EXPECT_EQ(info_of("%v = arith.muli %r, %ns : tensor<64xi32>"), "contiguity = [1], divisibility = [16], constancy = [1]");
+  EXPECT_EQ(info_of("%v = arith.addi %r, %ns : tensor<64xi32>"),
+            "contiguity = [64], divisibility = [16], constancy = [1]");
+  EXPECT_EQ(info_of("%v = arith.subi %r, %ns : tensor<64xi32>"),
+            "contiguity = [64], divisibility = [16], constancy = [1]");
+  EXPECT_EQ(info_of("%v = arith.subi %ns, %r : tensor<64xi32>"),
+            "contiguity = [1], divisibility = [1], constancy = [1]");
+  EXPECT_EQ(info_of("%v = arith.addi %r, %r : tensor<64xi32>"),
+            "contiguity = [1], divisibility = [1], constancy = [1]");
+  EXPECT_EQ(info_of("%v = arith.addi %ns, %ms : tensor<64xi32>"),
+            "contiguity = [1], divisibility = [1], constancy = [64]");
+  EXPECT_EQ(info_of("%v = arith.muli %r, %ns : tensor<64xi32>"),
+            "contiguity = [1], divisibility = [16], constancy = [1]");
   EXPECT_EQ(info_of("%one = arith.constant dense<1> : tensor<64xi32>\n%v = arith.muli %one, %r : tensor<64xi32>"),
             "contiguity = [64], divisibility = [4611686018427387904], constancy = [1]");
   EXPECT_EQ(info_of("%three = arith.constant dense<3> : tensor<64xi32>\n%v = arith.shli %ns, %three : tensor<64xi32>"),
@@ -48,9 +57,12 @@ TEST(AxisInfo, SumsAndProducts) {
 
 TEST(AxisInfo, DivisionsAndRemainders) {
   const std::string eight = "%k = arith.constant dense<8> : tensor<64xi32>\n";
-  EXPECT_EQ(info_of(eight + "%v = arith.divsi %r, %k : tensor<64xi32>"), "contiguity = [1], divisibility = [1], constancy = [8]");
-  EXPECT_EQ(info_of(eight + "%v = arith.remsi %r, %k : tensor<64xi32>"), "contiguity = [8], divisibility = [8], constancy = [1]");
-  EXPECT_EQ(info_of("%v = arith.remsi %r, %ns : tensor<64xi32>"), "contiguity = [16], divisibility = [16], constancy = [1]");
+  EXPECT_EQ(info_of(eight + "%v = arith.divsi %r, %k : tensor<64xi32>"),
+            "contiguity = [1], divisibility = [1], constancy = [8]");
+  EXPECT_EQ(info_of(eight + "%v = arith.remsi %r, %k : tensor<64xi32>"),
+            "contiguity = [8], divisibility = [8], constancy = [1]");
+  EXPECT_EQ(info_of("%v = arith.remsi %r, %ns : tensor<64xi32>"),
+            "contiguity = [16], divisibility = [16], constancy = [1]");
   EXPECT_EQ(info_of("%v = arith.remsi %r, %ms : tensor<64xi32>"),
             "contiguity = [1], divisibility = [1], constancy = [1]");
   // -8 … -1 divided by 8 is -1, 0, 0, …: numbers that may be negative are not regular.
@@ -60,11 +72,16 @@ TEST(AxisInfo, DivisionsAndRemainders) {
 
 TEST(AxisInfo, Comparisons) {
   auto mask = [](const std::string &body) { return info_of(body, "%v", "tensor<64xi1>"); };
-  EXPECT_EQ(mask("%v = arith.cmpi slt, %r, %ns : tensor<64xi32>"), "contiguity = [1], divisibility = [1], constancy = [16]");
-  EXPECT_EQ(mask("%v = arith.cmpi sgt, %ns, %r : tensor<64xi32>"), "contiguity = [1], divisibility = [1], constancy = [16]");
-  EXPECT_EQ(mask("%v = arith.cmpi sle, %r, %ns : tensor<64xi32>"), "contiguity = [1], divisibility = [1], constancy = [1]");
-  EXPECT_EQ(mask("%v = arith.cmpi slt, %r, %ms : tensor<64xi32>"), "contiguity = [1], divisibility = [1], constancy = [1]");
-  EXPECT_EQ(mask("%v = arith.cmpi ne, %ns, %ms : tensor<64xi32>"), "contiguity = [1], divisibility = [1], constancy = [64]");
+  EXPECT_EQ(mask("%v = arith.cmpi slt, %r, %ns : tensor<64xi32>"),
+            "contiguity = [1], divisibility = [1], constancy = [16]");
+  EXPECT_EQ(mask("%v = arith.cmpi sgt, %ns, %r : tensor<64xi32>"),
+            "contiguity = [1], divisibility = [1], constancy = [16]");
+  EXPECT_EQ(mask("%v = arith.cmpi sle, %r, %ns : tensor<64xi32>"),
+            "contiguity = [1], divisibility = [1], constancy = [1]");
+  EXPECT_EQ(mask("%v = arith.cmpi slt, %r, %ms : tensor<64xi32>"),
+            "contiguity = [1], divisibility = [1], constancy = [1]");
+  EXPECT_EQ(mask("%v = arith.cmpi ne, %ns, %ms : tensor<64xi32>"),
+            "contiguity = [1], divisibility = [1], constancy = [64]");
 }
 
 TEST(AxisInfo, ShapesMoveDimensions) {
@@ -83,10 +100,13 @@ TEST(AxisInfo, ShapesMoveDimensions) {
 
 TEST(AxisInfo, PointersCountBytes) {
   const std::string pointers = "%xs = tt.splat %x : !tt.ptr<f32> -> tensor<64x!tt.ptr<f32>>\n";
-  EXPECT_EQ(info_of(pointers + "%p = tt.addptr %xs, %r : tensor<64x!tt.ptr<f32>>, tensor<64xi32>", "%p", "tensor<64x!tt.ptr<f32>>"),
+  EXPECT_EQ(info_of(pointers + "%p = tt.addptr %xs, %r : tensor<64x!tt.ptr<f32>>, tensor<64xi32>", "%p",
+                    "tensor<64x!tt.ptr<f32>>"),
             "contiguity = [64], divisibility = [16], constancy = [1]");
-  const std::string moved = pointers + "%one = arith.constant dense<1> : tensor<64xi32>\n%o = arith.addi %r, %one : tensor<64xi32>\n";
-  EXPECT_EQ(info_of(moved + "%p = tt.addptr %xs, %o : tensor<64x!tt.ptr<f32>>, tensor<64xi32>", "%p", "tensor<64x!tt.ptr<f32>>"),
+  const std::string moved =
+      pointers + "%one = arith.constant dense<1> : tensor<64xi32>\n%o = arith.addi %r, %one : tensor<64xi32>\n";
+  EXPECT_EQ(info_of(moved + "%p = tt.addptr %xs, %o : tensor<64x!tt.ptr<f32>>, tensor<64xi32>", "%p",
+                    "tensor<64x!tt.ptr<f32>>"),
             "contiguity = [64], divisibility = [4], constancy = [1]");
 }
 

@@ -4,7 +4,8 @@ namespace teeny::compiler::test {
 namespace {
 
 TEST(Blocks, VectorAdd) {
-  expect_accesses(R"(
+  expect_accesses(
+      R"(
     tt.func public @add(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>, %n: i32) {
       %c1024 = arith.constant 1024 : i32
       %pid = tt.get_program_id x : i32
@@ -22,7 +23,7 @@ TEST(Blocks, VectorAdd) {
       tt.store %yp, %v, %mask : tensor<1024x!tt.ptr<f32>>
       tt.return
     })",
-                  {{"arg0 + 1024*pid_x + i0", "i0 < arg2 - 1024*pid_x"}, {"arg1 + 1024*pid_x + i0", "i0 < arg2 - 1024*pid_x"}});
+      {{"arg0 + 1024*pid_x + i0", "i0 < arg2 - 1024*pid_x"}, {"arg1 + 1024*pid_x + i0", "i0 < arg2 - 1024*pid_x"}});
 }
 
 TEST(Blocks, SoftmaxRowsWithStride) {
@@ -183,7 +184,8 @@ TEST(Blocks, TensorsOfLoadedPointers) {
 }
 
 TEST(Blocks, Descriptors) {
-  expect_accesses(R"(
+  expect_accesses(
+      R"(
     tt.func public @f(%x: !tt.ptr<f16>, %m: i32, %n: i32, %s: i64, %i: i32, %b: i32) {
       %c1 = arith.constant 1 : i64
       %c5 = arith.constant 5 : i32
@@ -191,16 +193,16 @@ TEST(Blocks, Descriptors) {
       %d = tt.make_tensor_descriptor %x, [%m, %n], [%s, %c1] : !tt.ptr<f16>, !tt.tensordesc<tensor<16x64xf16>>
       %v = tt.descriptor_load %d[%pid, %i] : !tt.tensordesc<tensor<16x64xf16>> -> tensor<16x64xf16>
       tt.descriptor_store %d[%c5, %pid], %v : !tt.tensordesc<tensor<16x64xf16>>, tensor<16x64xf16>
-      %d3 = tt.make_tensor_descriptor %x, [%b, %m, %n], [%s, %c1, %c1] : !tt.ptr<f16>, !tt.tensordesc<tensor<1x16x64xf16>>
+      %d3 = tt.make_tensor_descriptor %x, [%b, %m, %n], [%s, %c1, %c1] :
+          !tt.ptr<f16>, !tt.tensordesc<tensor<1x16x64xf16>>
       %w = tt.descriptor_load %d3[%i, %c5, %c5] : !tt.tensordesc<tensor<1x16x64xf16>> -> tensor<16x64xf16>
       tt.descriptor_store %d[%c5, %c5], %w : !tt.tensordesc<tensor<16x64xf16>>, tensor<16x64xf16>
       tt.return
     })",
-                  {{"arg0 + arg3*pid_x + arg4 + arg3*i0 + i1", "i0 < arg1 - pid_x, i1 >= -arg4, i1 < arg2 - arg4"},
-                   {"arg0 + 5*arg3 + pid_x + arg3*i0 + i1", "i0 < arg1 - 5, i1 < arg2 - pid_x"},
-                   {"arg0 + arg3*arg4 + 10 + i0 + i1",
-                    "i0 < arg1 - 5, i1 < arg2 - 5, if arg4 sge 0, if arg4 - arg5 slt 0"},
-                   {"arg0 + 5*arg3 + 5 + arg3*i0 + i1", "i0 < arg1 - 5, i1 < arg2 - 5"}});
+      {{"arg0 + arg3*pid_x + arg4 + arg3*i0 + i1", "i0 < arg1 - pid_x, i1 >= -arg4, i1 < arg2 - arg4"},
+       {"arg0 + 5*arg3 + pid_x + arg3*i0 + i1", "i0 < arg1 - 5, i1 < arg2 - pid_x"},
+       {"arg0 + arg3*arg4 + 10 + i0 + i1", "i0 < arg1 - 5, i1 < arg2 - 5, if arg4 sge 0, if arg4 - arg5 slt 0"},
+       {"arg0 + 5*arg3 + 5 + arg3*i0 + i1", "i0 < arg1 - 5, i1 < arg2 - 5"}});
 }
 
 TEST(Blocks, UnknownDescriptorIsNotRecovered) {

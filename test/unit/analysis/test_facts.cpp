@@ -59,7 +59,8 @@ TEST(Facts, OfAMatrixProduct) {
 TEST(Facts, ThatDoNotSuitAreRefused) {
   ParsedFunction parsed(copy);
   std::string message;
-  mlir::ScopedDiagnosticHandler handler(&parsed.context, [&](mlir::Diagnostic &diagnostic) { message = diagnostic.str(); });
+  mlir::ScopedDiagnosticHandler handler(&parsed.context,
+                                        [&](mlir::Diagnostic &diagnostic) { message = diagnostic.str(); });
   for (teeny_fact fact : {teeny_fact{TEENY_FACT_EQUALS_ONE, 0}, teeny_fact{TEENY_FACT_FITS_32, 2}, teeny_fact{9, 0},
                           teeny_fact{TEENY_FACT_EQUALS_ONE, 7}}) {
     message.clear();

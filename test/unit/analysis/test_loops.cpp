@@ -7,11 +7,12 @@ namespace teeny::compiler::test {
 namespace {
 
 TEST(Loops, MatmulWithCarriedPointers) {
-  expect_accesses(matmul_carried,
-                  {{"arg0 + 16*arg7*iv0 + arg7*i1 + arg6*remsi[i0]{512*divsi + 64*remsi wraps at arg3}", "i1 < arg5 - 16*iv0"},
-                   {"arg1 + 16*arg8*iv0 + arg8*i0 + arg9*remsi[i1]{32*divsi wraps at arg4}", "i0 < arg5 - 16*iv0"},
-                   {"arg2 + 512*arg10*divsi + 64*arg10*remsi + 32*arg11*divsi + arg10*i0 + arg11*i1",
-                    "i0 < arg3 - 512*divsi - 64*remsi, i1 < arg4 - 32*divsi"}});
+  expect_accesses(
+      matmul_carried,
+      {{"arg0 + 16*arg7*iv0 + arg7*i1 + arg6*remsi[i0]{512*divsi + 64*remsi wraps at arg3}", "i1 < arg5 - 16*iv0"},
+       {"arg1 + 16*arg8*iv0 + arg8*i0 + arg9*remsi[i1]{32*divsi wraps at arg4}", "i0 < arg5 - 16*iv0"},
+       {"arg2 + 512*arg10*divsi + 64*arg10*remsi + 32*arg11*divsi + arg10*i0 + arg11*i1",
+        "i0 < arg3 - 512*divsi - 64*remsi, i1 < arg4 - 32*divsi"}});
 }
 
 TEST(Loops, MatmulWithRecomputedOffsets) {
@@ -66,67 +67,7 @@ TEST(Loops, LayerNorm) {
 
 // Attention: a tile of Q at base + rows * 64 + d, K transposed, V's pointers carried.
 TEST(Loops, AttentionTiles) {
-  expect_accesses(R"(
-    tt.func public @attention(%q: !tt.ptr<f16>, %k: !tt.ptr<f16>, %v: !tt.ptr<f16>, %o: !tt.ptr<f32>, %n: i32) {
-      %c0 = arith.constant 0 : i32
-      %c32 = arith.constant 32 : i32
-      %c64 = arith.constant 64 : i32
-      %d64 = arith.constant dense<64> : tensor<32x1xi32>
-      %k64 = arith.constant dense<64> : tensor<1x32xi32>
-      %zero = arith.constant dense<0.0> : tensor<32x32xf32>
-      %head = tt.get_program_id y : i32
-      %tile = tt.get_program_id x : i32
-      %hn = arith.muli %head, %n : i32
-      %ho = arith.muli %hn, %c64 : i32
-      %qb = tt.addptr %q, %ho : !tt.ptr<f16>, i32
-      %kb = tt.addptr %k, %ho : !tt.ptr<f16>, i32
-      %vb = tt.addptr %v, %ho : !tt.ptr<f16>, i32
-      %r = tt.make_range {end = 32 : i32, start = 0 : i32} : tensor<32xi32>
-      %d = tt.make_range {end = 64 : i32, start = 0 : i32} : tensor<64xi32>
-      %dr = tt.expand_dims %d {axis = 0 : i32} : tensor<64xi32> -> tensor<1x64xi32>
-      %dc = tt.expand_dims %d {axis = 1 : i32} : tensor<64xi32> -> tensor<64x1xi32>
-      %rr = tt.expand_dims %r {axis = 1 : i32} : tensor<32xi32> -> tensor<32x1xi32>
-      %rl = tt.expand_dims %r {axis = 0 : i32} : tensor<32xi32> -> tensor<1x32xi32>
-      %t0 = arith.muli %tile, %c32 : i32
-      %t0s = tt.splat %t0 : i32 -> tensor<32x1xi32>
-      %rows = arith.addi %t0s, %rr : tensor<32x1xi32>
-      %ro = arith.muli %rows, %d64 : tensor<32x1xi32>
-      %rob = tt.broadcast %ro : tensor<32x1xi32> -> tensor<32x64xi32>
-      %drb = tt.broadcast %dr : tensor<1x64xi32> -> tensor<32x64xi32>
-      %off = arith.addi %rob, %drb : tensor<32x64xi32>
-      %qs = tt.splat %qb : !tt.ptr<f16> -> tensor<32x64x!tt.ptr<f16>>
-      %qp = tt.addptr %qs, %off : tensor<32x64x!tt.ptr<f16>>, tensor<32x64xi32>
-      %ns = tt.splat %n : i32 -> tensor<32x1xi32>
-      %qm1 = arith.cmpi slt, %rows, %ns : tensor<32x1xi32>
-      %qm = tt.broadcast %qm1 : tensor<32x1xi1> -> tensor<32x64xi1>
-      %qv = tt.load %qp, %qm : tensor<32x64x!tt.ptr<f16>>
-      %vro = arith.muli %rr, %d64 : tensor<32x1xi32>
-      %vrob = tt.broadcast %vro : tensor<32x1xi32> -> tensor<32x64xi32>
-      %voff = arith.addi %vrob, %drb : tensor<32x64xi32>
-      %vs = tt.splat %vb : !tt.ptr<f16> -> tensor<32x64x!tt.ptr<f16>>
-      %vp0 = tt.addptr %vs, %voff : tensor<32x64x!tt.ptr<f16>>, tensor<32x64xi32>
-      %step = arith.constant dense<2048> : tensor<32x64xi32>
-      %res:2 = scf.for %j = %c0 to %n step %c32 iter_args(%acc = %zero, %vp = %vp0)
-          -> (tensor<32x32xf32>, tensor<32x64x!tt.ptr<f16>>) : i32 {
-        %js = tt.splat %j : i32 -> tensor<1x32xi32>
-        %kc = arith.addi %js, %rl : tensor<1x32xi32>
-        %ko = arith.muli %kc, %k64 : tensor<1x32xi32>
-        %kob = tt.broadcast %ko : tensor<1x32xi32> -> tensor<64x32xi32>
-        %dcb = tt.broadcast %dc : tensor<64x1xi32> -> tensor<64x32xi32>
-        %koff = arith.addi %kob, %dcb : tensor<64x32xi32>
-        %ks = tt.splat %kb : !tt.ptr<f16> -> tensor<64x32x!tt.ptr<f16>>
-        %kp = tt.addptr %ks, %koff : tensor<64x32x!tt.ptr<f16>>, tensor<64x32xi32>
-        %kv = tt.load %kp : tensor<64x32x!tt.ptr<f16>>
-        %vv = tt.load %vp : tensor<32x64x!tt.ptr<f16>>
-        %s = tt.dot %qv, %kv, %acc : tensor<32x64xf16> * tensor<64x32xf16> -> tensor<32x32xf32>
-        %nv = tt.addptr %vp, %step : tensor<32x64x!tt.ptr<f16>>, tensor<32x64xi32>
-        tt.store %vp, %vv : tensor<32x64x!tt.ptr<f16>>
-        scf.yield %s, %nv : tensor<32x32xf32>, tensor<32x64x!tt.ptr<f16>>
-      }
-      %op = tt.splat %o : !tt.ptr<f32> -> tensor<32x32x!tt.ptr<f32>>
-      tt.store %op, %res#0 : tensor<32x32x!tt.ptr<f32>>
-      tt.return
-    })",
+  expect_accesses(attention,
                   {{"arg0 + 64*arg4*pid_y + 2048*pid_x + 64*i0 + i1", "i0 < arg4 - 32*pid_x"},
                    {"arg1 + 64*arg4*pid_y + 64*iv0 + i0 + 64*i1", "all"},
                    {"arg2 + 64*arg4*pid_y + 64*iv0 + 64*i0 + i1", "all"},
@@ -200,7 +141,8 @@ TEST(Loops, OtherRecurrencesStayThemselves) {
       %c0 = arith.constant 0 : i32
       %c1 = arith.constant 1 : i32
       %r = tt.make_range {end = 8 : i32, start = 0 : i32} : tensor<8xi32>
-      %a:3 = scf.for %i = %c0 to %n step %c1 iter_args(%p = %x, %q = %y, %s = %x) -> (!tt.ptr<f32>, !tt.ptr<f32>, !tt.ptr<f32>) : i32 {
+      %a:3 = scf.for %i = %c0 to %n step %c1 iter_args(%p = %x, %q = %y, %s = %x)
+          -> (!tt.ptr<f32>, !tt.ptr<f32>, !tt.ptr<f32>) : i32 {
         %ps = tt.splat %p : !tt.ptr<f32> -> tensor<8x!tt.ptr<f32>>
         %pp = tt.addptr %ps, %r : tensor<8x!tt.ptr<f32>>, tensor<8xi32>
         %v = tt.load %pp : tensor<8x!tt.ptr<f32>>

@@ -92,11 +92,13 @@ Value RandomProgram::in_shape(Value value, ArrayRef<int64_t> shape) {
   if (from.size() == 1 && shape.size() == 2 && llvm::is_contained(shape, from[0])) {
     bool first = shape[0] == from[0];
     SmallVector<int64_t> expanded{first ? from[0] : 1, first ? 1 : from[0]};
-    Value wide = make<tt::ExpandDimsOp>(RankedTensorType::get(expanded, tt::element_type(value.getType())), value, first);
+    Value wide =
+        make<tt::ExpandDimsOp>(RankedTensorType::get(expanded, tt::element_type(value.getType())), value, first);
     return wide.getType() == type ? wide : make<tt::BroadcastOp>(type, wide);
   }
-  if (from.size() == shape.size() &&
-      llvm::all_of(llvm::zip(from, shape), [](auto p) { return std::get<0>(p) == 1 || std::get<0>(p) == std::get<1>(p); }))
+  if (from.size() == shape.size() && llvm::all_of(llvm::zip(from, shape), [](auto p) {
+        return std::get<0>(p) == 1 || std::get<0>(p) == std::get<1>(p);
+      }))
     return make<tt::BroadcastOp>(type, value);
   if (from.size() == 2 && shape.size() == 2 && from[0] == shape[1] && from[1] == shape[0])
     return make<tt::TransOp>(type, value, ArrayRef<int32_t>{1, 0});
@@ -187,7 +189,8 @@ void RandomProgram::loop(int depth) {
   Type i32 = builder_.getI32Type();
   Value lower = make<arith::RemSIOp>(scalar(), constant(i32, 5));
   Value length = make<arith::RemSIOp>(scalar(), constant(i32, 7));
-  Value step = pick(2) ? constant(i32, 1 + pick(3)) : make<arith::MaxSIOp>(make<arith::RemSIOp>(scalar(), constant(i32, 3)), constant(i32, 1));
+  Value step = pick(2) ? constant(i32, 1 + pick(3))
+                       : make<arith::MaxSIOp>(make<arith::RemSIOp>(scalar(), constant(i32, 3)), constant(i32, 1));
   Value upper = make<arith::AddIOp>(lower, length);
   // Two integers and a tensor of pointers go round.
   Value pointers = make<tt::AddPtrOp>(in_shape(function_.getArgument(0), {4, 6}), in_shape(pick_for({4, 6}), {4, 6}));
@@ -211,9 +214,11 @@ void RandomProgram::loop(int depth) {
       }
       return make<arith::AddIOp>(carried, in_shape(added, shape));
     };
-    Value third = make<tt::AddPtrOp>(loop.getRegionIterArg(2), in_shape(pick(2) ? pick(outer) : pick(integers_), {4, 6}));
+    Value third =
+        make<tt::AddPtrOp>(loop.getRegionIterArg(2), in_shape(pick(2) ? pick(outer) : pick(integers_), {4, 6}));
     Value first = pick(3) ? next(loop.getRegionIterArg(0)) : loop.getRegionIterArg(0);
-    Value second = pick(3) ? Value(make<arith::AddIOp>(loop.getRegionIterArg(1), outer[pick(4)])) : next(loop.getRegionIterArg(1));
+    Value second =
+        pick(3) ? Value(make<arith::AddIOp>(loop.getRegionIterArg(1), outer[pick(4)])) : next(loop.getRegionIterArg(1));
     make<scf::YieldOp>(ValueRange{first, second, third});
   }
   integers_ = outer;
@@ -324,14 +329,17 @@ void RandomProgram::compare(BlockRecovery &blocks, const AxisInfoAnalysis &axis_
   check_axis_info(info, store.getPtr(), pointers, 4);
   ++tally.accesses;
   tally.affine += block.is_affine();
-  tally.partly_affine += !block.is_affine() && llvm::any_of(llvm::seq(block.rank()), [&](unsigned d) { return block.is_affine(d); });
+  tally.partly_affine +=
+      !block.is_affine() && llvm::any_of(llvm::seq(block.rank()), [&](unsigned d) { return block.is_affine(d); });
   tally.wrapped += llvm::any_of(block.terms, [](const LaneTerm &term) { return term.wrap.has_value(); });
   std::string text = block.to_string();
   tally.closed_forms += StringRef(text).contains("iteration") || StringRef(text).contains("trips");
-  tally.bounded += llvm::any_of(bounds.dimensions, [](const DimensionBounds &dimension) { return !dimension.is_full(); });
+  tally.bounded +=
+      llvm::any_of(bounds.dimensions, [](const DimensionBounds &dimension) { return !dimension.is_full(); });
   tally.factors += !bounds.factors.empty();
   tally.runs += llvm::any_of(info.contiguity, [](int64_t run) { return run > 1; });
-  if (store.getMask()) check_axis_info(axis_info.of(store.getMask()), store.getMask(), evaluator.values[store.getMask()], 1);
+  if (store.getMask())
+    check_axis_info(axis_info.of(store.getMask()), store.getMask(), evaluator.values[store.getMask()], 1);
 }
 
 void RandomProgram::check(Tally &tally) {
