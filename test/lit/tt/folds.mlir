@@ -172,3 +172,19 @@ tt.func @effects(%p: !tt.ptr<i32>, %i: i32) {
   %2 = tt.atomic_rmw add, relaxed, gpu, %p, %i : (!tt.ptr<i32>, i32) -> i32
   tt.return
 }
+
+// CHECK-LABEL: @known_conditions
+tt.func @known_conditions(%m: tensor<8xi1>) {
+  // CHECK-NEXT: arith.constant
+  // CHECK-NEXT: tt.assert %{{.*}}, "never" : tensor<8xi1>
+  // CHECK-NEXT: tt.assert %{{.*}}, "unknown" : tensor<8xi1>
+  // CHECK-NEXT: tt.return
+  %true = arith.constant true
+  %all = arith.constant dense<true> : tensor<8xi1>
+  %none = arith.constant dense<false> : tensor<8xi1>
+  tt.assume %true
+  tt.assert %all, "always" : tensor<8xi1>
+  tt.assert %none, "never" : tensor<8xi1>
+  tt.assert %m, "unknown" : tensor<8xi1>
+  tt.return
+}

@@ -244,3 +244,16 @@ tt.func @dot_accumulator(%a: tensor<4x8xi8>, %b: tensor<8x2xi8>, %c: tensor<4x2x
   %0 = tt.dot %a, %b, %c : tensor<4x8xi8> * tensor<8x2xi8> -> tensor<4x2xf32>
   tt.return
 }
+// -----
+tt.func @reduce_empty(%x: tensor<4xf32>) {
+  // expected-error @+1 {{expects a non-empty block}}
+  %0 = "tt.reduce"(%x) <{axis = 0 : i32}> ({
+  ^bb0(%a: f32, %b: f32):
+  }) : (tensor<4xf32>) -> f32
+  tt.return
+}
+// -----
+// expected-error @+1 {{needs a block of rank 1 to 5, fixed shape and integer or float elements; got 'tensor<?xf32>'}}
+tt.func @descriptor_open(%d: !tt.tensordesc<tensor<?xf32>>) {
+  tt.return
+}

@@ -161,6 +161,17 @@ struct AtomicOfKnownMask : OpRewritePattern<AtomicRMWOp> {
   }
 };
 
+// What is known to hold needs neither promise nor check.
+template <class Op>
+struct ConditionHolds : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+  LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
+    if (known_mask(op.getCondition()) != true) return failure();
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 // Folding along an axis of one element combines nothing.
 struct ReduceOfOne : OpRewritePattern<ReduceOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -184,6 +195,12 @@ void TTDialect::getCanonicalizationPatterns(RewritePatternSet &patterns) const {
 }
 
 void AddPtrOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) { patterns.add<AddPtrOfAddPtr>(context); }
+void AssumeOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<ConditionHolds<AssumeOp>>(context);
+}
+void AssertOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<ConditionHolds<AssertOp>>(context);
+}
 void LoadOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) { patterns.add<LoadOfKnownMask>(context); }
 void StoreOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) { patterns.add<StoreOfKnownMask>(context); }
 void AtomicRMWOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) { patterns.add<AtomicOfKnownMask>(context); }

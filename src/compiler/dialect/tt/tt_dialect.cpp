@@ -111,6 +111,12 @@ void PointerType::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
+LogicalResult TensorDescType::verify(function_ref<InFlightDiagnostic()> emit_error, RankedTensorType block) {
+  if (block.getRank() >= 1 && block.getRank() <= 5 && block.hasStaticShape() && block.getElementType().isIntOrFloat() && !block.getEncoding())
+    return success();
+  return emit_error() << "tensordesc: needs a block of rank 1 to 5, fixed shape and integer or float elements; got " << block;
+}
+
 // tensordesc<tensor<128x64xf16>>, and the newer tensordesc<128x64xf16>.
 Type TensorDescType::parse(AsmParser &parser) {
   if (parser.parseLess()) return {};
@@ -126,10 +132,11 @@ Type TensorDescType::parse(AsmParser &parser) {
     SmallVector<int64_t> shape;
     Type element;
     if (parser.parseDimensionList(shape, /*allowDynamic=*/false) || parser.parseType(element)) return {};
-    block = RankedTensorType::get(shape, element);
+    block = parser.getChecked<RankedTensorType>(location, shape, element, Attribute());
+    if (!block) return {};
   }
   if (parser.parseGreater()) return {};
-  return TensorDescType::get(parser.getContext(), block);
+  return parser.getChecked<TensorDescType>(location, parser.getContext(), block);
 }
 
 void TensorDescType::print(AsmPrinter &printer) const { printer << '<' << getBlockType() << '>'; }

@@ -293,10 +293,12 @@ def TT_AssumeOp : TT_Op<"assume", [MemoryEffects<[MemWrite<GlobalMemory>]>]> {
   let summary = "a promise that holds whenever control reaches it";
   let arguments = (ins I1:$condition);
   let assemblyFormat = "$condition attr-dict";
+  let hasCanonicalizer = 1;
 }
 def TT_AssertOp : TT_Op<"assert", [MemoryEffects<[MemWrite<GlobalMemory>]>]> {
   let arguments = (ins TT_BoolLike:$condition, StrAttr:$message);
   let assemblyFormat = "$condition `,` $message attr-dict `:` type($condition)";
+  let hasCanonicalizer = 1;
 }
 def TT_PrintOp : TT_Op<"print", [MemoryEffects<[MemWrite<GlobalMemory>]>]> {
   let arguments = (ins StrAttr:$prefix, BoolAttr:$hex, DefaultValuedAttr<DenseI32ArrayAttr, "{}">:$isSigned,

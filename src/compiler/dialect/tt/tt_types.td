@@ -20,6 +20,7 @@ def TT_TensorDescType : TT_TypeDef<"TensorDesc", "tensordesc"> {
   let summary = "a tensor in memory, read and written by blocks of one shape; text: tensordesc<tensor<128x64xf16>>";
   let parameters = (ins "::mlir::RankedTensorType":$blockType);
   let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
 }
 
 // Values are signless; the sign lives in the operations.
