@@ -82,7 +82,7 @@ class AxisPropagation final : public dataflow::SparseForwardDataFlowAnalysis<Axi
     for (auto [index, lattice] : llvm::enumerate(results)) {
       Value result = operation->getResult(index);
       AxisInfo info = index == 0 ? transfer_axis_info(operation, known) : AxisInfo::unknown(result.getType());
-      apply_attributes(operation, info);
+      if (index == 0) apply_attributes(operation, info);
       propagateIfChanged(lattice, lattice->join(PrintableAxisInfo{std::move(info)}));
     }
     return success();

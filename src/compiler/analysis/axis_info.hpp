@@ -48,7 +48,8 @@ struct AxisInfo {
 // Signed index arithmetic is assumed not to overflow, as in block_recovery.hpp.
 //
 // The analysis of one function (tt.func). Seeds: argument attributes tt.divisibility, tt.contiguity, tt.constancy, the
-// same attributes on operations, and tt.hint. Invalid after the function changes.
+// same attributes on operations, and tt.hint, believed as far as the checker tests them: of a longest run of consecutive
+// elements, only the first is promised to be a multiple. Invalid after the function changes.
 class AxisInfoAnalysis {
  public:
   explicit AxisInfoAnalysis(tt::FuncOp function);

@@ -197,19 +197,27 @@ AxisInfo reshaped_info(const AxisInfo &source, RankedTensorType from, RankedTens
   return info;
 }
 
-AxisInfo hinted_info(tt::HintOp hint, const AxisInfo &source) {
-  AxisInfo info = source;
-  auto contiguity = hint.getContiguity();
-  auto divisibility = hint.getDivisibility();
+// What a program promises of a value of `type`: lengths of runs, multiples that the first element of every run is,
+// lengths of groups of equal elements; one number a dimension, or none. A run may be longer than is known, and its
+// first element alone is promised to be a multiple; where nothing else follows, elements further on are multiples of
+// less.
+void apply_promises(Type type, ArrayRef<int64_t> multiples, ArrayRef<int64_t> runs, ArrayRef<int64_t> equal,
+                    AxisInfo &info) {
+  const AxisInfo known = info;
+  ArrayRef<int64_t> shape = tt::shape_of(type);
   for (unsigned d = 0; d < info.rank(); ++d) {
-    if (contiguity && d < contiguity->size() && (*contiguity)[d] > info.contiguity[d]) {
-      info.contiguity[d] = (*contiguity)[d];
-      info.divisibility[d] = source.divisibility_at(d, (*contiguity)[d]);
+    if (d < equal.size()) info.constancy[d] = std::max(known.constancy[d], equal[d]);
+    if (d < runs.size() && runs[d] > known.contiguity[d]) {
+      info.contiguity[d] = runs[d];
+      info.divisibility[d] = known.divisibility_at(d, runs[d], unit_of(type));
     }
-    if (divisibility && d < divisibility->size())
-      info.divisibility[d] = std::max(info.divisibility[d], power_of_two_divisor((*divisibility)[d]));
+    if (d >= multiples.size()) continue;
+    int64_t multiple = power_of_two_divisor(multiples[d]), run = info.contiguity[d];
+    bool every_run_begins_a_group = shape.empty() || run >= shape[d] || info.constancy[d] > 1;
+    if (!every_run_begins_a_group)
+      multiple = std::min(multiple, power_of_two_divisor(run) * power_of_two_divisor(unit_of(type)));
+    info.divisibility[d] = std::max(info.divisibility[d], multiple);
   }
-  return info;
 }
 
 std::optional<int64_t> constant_integer(Operation *operation) {
@@ -259,7 +267,12 @@ std::optional<AxisInfo> transfer_shape(Operation *operation, Operands operands) 
         return reshaped_info(*operands[0], cast<RankedTensorType>(reshape.getSrc().getType()),
                              cast<RankedTensorType>(type));
       })
-      .Case([&](tt::HintOp hint) { return hinted_info(hint, *operands[0]); })
+      .Case([&](tt::HintOp hint) {
+        AxisInfo info = *operands[0];
+        auto numbers = [](std::optional<ArrayRef<int64_t>> given) { return given.value_or(ArrayRef<int64_t>()); };
+        apply_promises(type, numbers(hint.getDivisibility()), numbers(hint.getContiguity()), {}, info);
+        return info;
+      })
       .Case<tt::GetProgramIdOp, tt::GetNumProgramsOp>([&](Operation *) {
         AxisInfo info = AxisInfo::unknown(type);
         info.non_negative = true;
@@ -344,10 +357,6 @@ std::optional<AxisInfo> transfer_arithmetic(Operation *operation, Operands opera
       .Default([](Operation *) { return std::nullopt; });
 }
 
-void raise(ArrayRef<int64_t> promised, SmallVectorImpl<int64_t> &known) {
-  for (auto [number, promise] : llvm::zip(known, promised)) number = std::max(number, promise);
-}
-
 // A number, an array, or dense integers: one number a dimension.
 SmallVector<int64_t> numbers_of(Attribute attribute) {
   if (auto integer = dyn_cast_or_null<IntegerAttr>(attribute)) return {integer.getInt()};
@@ -358,14 +367,6 @@ SmallVector<int64_t> numbers_of(Attribute attribute) {
   if (auto dense = dyn_cast_or_null<DenseIntElementsAttr>(attribute))
     for (const APInt &number : dense.getValues<APInt>()) numbers.push_back(number.getSExtValue());
   return numbers;
-}
-
-void raise_all(Attribute divisibility, Attribute contiguity, Attribute constancy, AxisInfo &info) {
-  raise(numbers_of(contiguity), info.contiguity);
-  raise(numbers_of(constancy), info.constancy);
-  SmallVector<int64_t> multiples = numbers_of(divisibility);
-  for (int64_t &multiple : multiples) multiple = power_of_two_divisor(multiple);
-  raise(multiples, info.divisibility);
 }
 
 }  // namespace
@@ -385,14 +386,15 @@ AxisInfo entry_axis_info(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   auto function = argument ? dyn_cast<tt::FuncOp>(argument.getOwner()->getParentOp()) : tt::FuncOp();
   if (!function || !argument.getOwner()->isEntryBlock()) return info;
-  auto attribute = [&](StringRef name) { return function.getArgAttr(argument.getArgNumber(), name); };
-  raise_all(attribute("tt.divisibility"), attribute("tt.contiguity"), attribute("tt.constancy"), info);
+  auto numbers = [&](StringRef name) { return numbers_of(function.getArgAttr(argument.getArgNumber(), name)); };
+  apply_promises(value.getType(), numbers("tt.divisibility"), numbers("tt.contiguity"), numbers("tt.constancy"), info);
   return info;
 }
 
 void apply_attributes(Operation *operation, AxisInfo &info) {
-  raise_all(operation->getDiscardableAttr("tt.divisibility"), operation->getDiscardableAttr("tt.contiguity"),
-            operation->getDiscardableAttr("tt.constancy"), info);
+  auto numbers = [&](StringRef name) { return numbers_of(operation->getDiscardableAttr(name)); };
+  apply_promises(operation->getResult(0).getType(), numbers("tt.divisibility"), numbers("tt.contiguity"),
+                 numbers("tt.constancy"), info);
 }
 
 }  // namespace teeny::compiler

@@ -111,10 +111,19 @@ TEST(AxisInfo, PointersCountBytes) {
 }
 
 TEST(AxisInfo, HintsAndAttributesAreBelieved) {
+  // Runs of 8 could be parts of longer ones, of which only the first element is a multiple of 16; not so the whole.
+  EXPECT_EQ(info_of("%v = tt.hint %u {contiguity = array<i64: 8>, divisibility = array<i64: 16>} : tensor<64xi32>"),
+            "contiguity = [8], divisibility = [8], constancy = [1]");
+  EXPECT_EQ(info_of("%v = tt.hint %u {contiguity = array<i64: 64>, divisibility = array<i64: 16>} : tensor<64xi32>"),
+            "contiguity = [64], divisibility = [16], constancy = [1]");
+  EXPECT_EQ(info_of("%v = tt.hint %u {divisibility = array<i64: 16>} : tensor<64xi32>"),
+            "contiguity = [1], divisibility = [1], constancy = [1]");
+  EXPECT_EQ(info_of("%h = tt.hint %m {divisibility = array<i64: 16>} : i32\n%v = tt.splat %h : i32 -> tensor<64xi32>"),
+            "contiguity = [1], divisibility = [16], constancy = [64]");
   EXPECT_EQ(info_of("%v = tt.hint %u {contiguity = array<i64: 8>, divisibility = array<i64: 4>} : tensor<64xi32>"),
             "contiguity = [8], divisibility = [4], constancy = [1]");
-  EXPECT_EQ(info_of("%v = arith.addi %u, %u {tt.divisibility = dense<16> : tensor<1xi32>} : tensor<64xi32>"),
-            "contiguity = [1], divisibility = [16], constancy = [1]");
+  EXPECT_EQ(info_of("%v = arith.addi %ms, %ms {tt.divisibility = dense<16> : tensor<1xi32>} : tensor<64xi32>"),
+            "contiguity = [1], divisibility = [16], constancy = [64]");
 }
 
 // What holds in every iteration: the start and every step are multiples of 16, the length of runs stays.
