@@ -106,8 +106,9 @@ constexpr std::array<Constant, constant_count<K>()> constants_of(const K& kernel
 template <class T>
 inline constexpr T specimen{};  // only its fields' addresses are used, by the compiler
 
+// Not a string_view: g++ would add that name to the text.
 template <auto* Pointer>
-consteval std::string_view pointer_text() {
+consteval const char* pointer_text() {
   return __PRETTY_FUNCTION__;
 }
 

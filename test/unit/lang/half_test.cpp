@@ -50,7 +50,7 @@ TYPED_TEST(Sixteen, RoundsOnceToNearestEven) {
   for (int i = 0; i < 200000; ++i) {
     const double x = std::ldexp(static_cast<double>(random() >> 11) * 0x1p-53, static_cast<int>(random() % 44) - 28) * (random() & 1 ? -1 : 1);
     const TypeParam got(x);
-    if (std::isfinite(static_cast<float>(got))) EXPECT_TRUE(is_nearest(x, got)) << x << " gave " << got;
+    EXPECT_TRUE(!std::isfinite(static_cast<float>(got)) || is_nearest(x, got)) << x << " gave " << got;
   }
   // Halfway between two neighbours, and a hair beside it, where rounding to float first would go wrong.
   for (unsigned bits = 1; bits < 0x7b00; bits += 37) {
