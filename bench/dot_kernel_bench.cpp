@@ -1,6 +1,6 @@
 // Tiled matrix products from the CPU micro-kernel against OpenBLAS, and against the peak of the product's instruction.
 //   dot_kernel_bench [--type f32|bf16|i8] [--size N] [--block M,N,K] [--threads T] [--rounds R] [--direct]
-//                    [--openblas-core NAME]
+//                    [--openblas-core NAME] [--bf16-pairs]
 // A program owns a block of C; per step of K it packs its operands and calls the kernel, as the CPU lowering does. Both
 // sides run alternately; medians are compared, then the best times. OpenBLAS is loaded at run time and left out where it
 // is absent. It chooses its own kernels, with OPENBLAS_CORETYPE and OPENBLAS_L2_SIZE unset; which it chose is printed, since
@@ -13,7 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <functional>
+#include <memory>
 #include <random>
 #include <thread>
 #include <vector>
@@ -32,7 +32,7 @@ struct Options {
   DType type = DType::f32;
   std::int64_t size = 1024, block_m = 256, block_n = 512, block_k = 128;
   int threads = 1, rounds = 15;
-  bool direct = false;
+  bool direct = false, bf16_pairs = false;  // bf16_pairs: vdpbf16ps even where f32 products are faster
   const char* openblas_core = nullptr;
 };
 
@@ -48,10 +48,16 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-std::vector<std::uint8_t> aligned_bytes(std::int64_t size) { return std::vector<std::uint8_t>(static_cast<std::size_t>(size) + 64); }
-std::uint8_t* align(std::vector<std::uint8_t>& bytes) {
-  return reinterpret_cast<std::uint8_t*>((reinterpret_cast<std::uintptr_t>(bytes.data()) + 63) & ~std::uintptr_t{63});
-}
+// Zeroed memory that starts at a page, as device buffers do.
+struct Pages {
+  explicit Pages(std::size_t size)
+      : bytes(static_cast<std::uint8_t*>(std::aligned_alloc(4096, (size + 4095) / 4096 * 4096)), std::free) {
+    std::memset(bytes.get(), 0, size);
+  }
+  std::uint8_t* data() const { return bytes.get(); }
+  float* floats() const { return reinterpret_cast<float*>(bytes.get()); }
+  std::unique_ptr<std::uint8_t, void (*)(void*)> bytes;
+};
 
 struct OpenBlas {
   using Sgemm = void (*)(int, int, int, int, int, int, float, const float*, int, const float*, int, float, float*, int);
@@ -72,17 +78,23 @@ struct OpenBlas {
   }
 };
 
+CpuTarget target_of(const Options& options) {
+  CpuTarget target = describe_host_cpu();
+  target.dot_bf16 |= options.bf16_pairs && target.convert_bf16;
+  return target;
+}
+
 // The product as a grid of programs.
 class Tiled {
  public:
   Tiled(const Options& options, const std::uint8_t* a, const std::uint8_t* b, std::uint8_t* c)
       : options_(options), a_(a), b_(b), c_(c),
         program_({options.block_m, options.block_n, options.block_k, options.type, options.type,
-                  options.type == DType::i8 ? DType::i32 : DType::f32}, describe_host_cpu(), DotInner::k, DotInner::other),
+                  options.type == DType::i8 ? DType::i32 : DType::f32}, target_of(options), DotInner::k, DotInner::other),
         start_(options.threads), finish_(options.threads) {
     for (int i = 0; i < options.threads; ++i) {
-      arenas_.push_back({aligned_bytes(program_.plan.a_bytes), aligned_bytes(program_.plan.b_bytes),
-                         aligned_bytes(options.block_m * (options.block_n + 16) * 4)});
+      arenas_.push_back({Pages(static_cast<std::size_t>(program_.plan.a_bytes)), Pages(static_cast<std::size_t>(program_.plan.b_bytes)),
+                         Pages(static_cast<std::size_t>(options.block_m * (options.block_n + 16) * 4))});
     }
     for (int i = 1; i < options.threads; ++i) {
       workers_.emplace_back([this, i] {
@@ -111,7 +123,7 @@ class Tiled {
 
  private:
   struct Arena {
-    std::vector<std::uint8_t> a, b, sums;
+    Pages a, b, sums;
   };
 
   void work(Arena& arena) {
@@ -125,7 +137,7 @@ class Tiled {
   void block(Arena& arena, std::int64_t row, std::int64_t column) {
     const std::int64_t size = options_.size, bytes = static_cast<std::int64_t>(size_of(options_.type));
     const std::int64_t pitch = options_.block_n + 16, m = std::min(options_.block_m, size - row), n = std::min(options_.block_n, size - column);
-    std::uint8_t *packed_a = align(arena.a), *packed_b = align(arena.b), *sums = align(arena.sums);
+    std::uint8_t *packed_a = arena.a.data(), *packed_b = arena.b.data(), *sums = arena.sums.data();
     std::memset(sums, 0, static_cast<std::size_t>(options_.block_m * pitch * 4));
     for (std::int64_t k = 0; k < size; k += options_.block_k) {
       const std::int64_t depth = std::min(options_.block_k, size - k);
@@ -157,6 +169,7 @@ Options parse(int argc, char** argv) {
     const std::string name = argv[i];
     const char* value = i + 1 < argc ? argv[i + 1] : "";
     if (name == "--direct") { options.direct = true; continue; }
+    if (name == "--bf16-pairs") { options.bf16_pairs = true; continue; }
     ++i;
     if (name == "--type") options.type = !std::strcmp(value, "bf16") ? DType::bf16 : !std::strcmp(value, "i8") ? DType::i8 : DType::f32;
     else if (name == "--size") options.size = std::atoll(value);
@@ -178,19 +191,19 @@ int main(int argc, char** argv) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   const auto count = static_cast<std::size_t>(options.size * options.size);
-  std::vector<std::uint8_t> a(count * size_of(options.type)), b(a.size()), c(count * 4);
-  std::vector<float> blas_a(count), blas_b(count), blas_c(count);
+  const Pages a(count * size_of(options.type)), b(count * size_of(options.type)), c(count * 4);
+  const Pages blas_a(count * 4), blas_b(count * 4), blas_c(count * 4);
   std::mt19937 random(1);
-  for (auto [bytes, floats] : {std::pair(&a, &blas_a), std::pair(&b, &blas_b)}) {
+  for (auto [bytes, floats] : {std::pair(a.data(), blas_a.floats()), std::pair(b.data(), blas_b.floats())}) {
     for (std::size_t i = 0; i < count; ++i) {
       const int value = static_cast<int>(random() % 17) - 8;  // exact in every type and in any order of summation
       const float real = static_cast<float>(value);
-      (*floats)[i] = real;
+      floats[i] = real;
       std::uint32_t bits;
       std::memcpy(&bits, &real, 4);
-      if (options.type == DType::f32) std::memcpy(&(*bytes)[i * 4], &bits, 4);
-      if (options.type == DType::bf16) { const auto half = static_cast<std::uint16_t>(bits >> 16); std::memcpy(&(*bytes)[i * 2], &half, 2); }
-      if (options.type == DType::i8) (*bytes)[i] = static_cast<std::uint8_t>(value);
+      if (options.type == DType::f32) std::memcpy(bytes + i * 4, &bits, 4);
+      if (options.type == DType::bf16) { const auto half = static_cast<std::uint16_t>(bits >> 16); std::memcpy(bytes + i * 2, &half, 2); }
+      if (options.type == DType::i8) bytes[i] = static_cast<std::uint8_t>(value);
     }
   }
   Tiled tiled(options, a.data(), b.data(), c.data());
@@ -198,7 +211,7 @@ int main(int argc, char** argv) {
   if (blas.set_threads) blas.set_threads(options.threads);
   const auto n = static_cast<int>(options.size);
   const auto run_blas = [&] {
-    if (blas.sgemm) blas.sgemm(101, 111, 111, n, n, n, 1, blas_a.data(), n, blas_b.data(), n, 0, blas_c.data(), n);
+    if (blas.sgemm) blas.sgemm(101, 111, 111, n, n, n, 1, blas_a.floats(), n, blas_b.floats(), n, 0, blas_c.floats(), n);
   };
   const test::PeakLoop peak(tiled.program().plan);
   std::vector<double> ours, theirs, peaks;
@@ -220,9 +233,9 @@ int main(int argc, char** argv) {
   for (std::size_t i = 0; blas.sgemm && i < count; ++i) {
     float real;
     std::int32_t whole;
-    std::memcpy(&real, &c[i * 4], 4);
-    std::memcpy(&whole, &c[i * 4], 4);
-    wrong += (options.type == DType::i8 ? static_cast<float>(whole) : real) != blas_c[i];
+    std::memcpy(&real, c.data() + i * 4, 4);
+    std::memcpy(&whole, c.data() + i * 4, 4);
+    wrong += (options.type == DType::i8 ? static_cast<float>(whole) : real) != blas_c.floats()[i];
   }
   const double work = 2.0 * static_cast<double>(options.size) * static_cast<double>(options.size) * static_cast<double>(options.size) * 1e-9;
   const double peak_work = peak.operations(1 << 17) * 1e-9 * options.threads;

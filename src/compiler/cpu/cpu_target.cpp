@@ -22,7 +22,11 @@ void describe_x86(CpuTarget& target, const llvm::MCSubtargetInfo& subtarget) {
   target.fma = has("fma");
   target.masked_memory = wide || has("avx2");
   target.convert_f16 = wide || has("f16c");
-  target.dot_bf16 = wide && has("avx512bf16");
+  target.convert_bf16 = wide && has("avx512bf16");
+  // Sapphire and Emerald Rapids start one vdpbf16ps every other cycle, half the rate of the f32 products that it would
+  // replace; only processors known to gain use it. Elsewhere bf16 operands become f32, which is exact for denormals too.
+  const bool fast_bf16 = target.cpu == "znver4" || target.cpu == "znver5";
+  target.dot_bf16 = target.convert_bf16 && fast_bf16;
   target.dot_u8s8 = wide ? has("avx512vnni") : has("avxvnni");
   target.dot_i16 = target.dot_u8s8;
   target.multiply_add_i16 = has("sse2");

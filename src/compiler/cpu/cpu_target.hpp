@@ -19,7 +19,8 @@ struct CpuTarget {
   bool fma = false;           // one rounding for a * b + c
   bool masked_memory = false; // masked loads and stores are single instructions
   bool convert_f16 = false;   // f16 to and from f32 are instructions, not calls of a support library
-  bool dot_bf16 = false;      // pairs of bf16 accumulated in f32 (vdpbf16ps)
+  bool convert_bf16 = false;  // f32 to bf16 is an instruction
+  bool dot_bf16 = false;      // pairs of bf16 accumulated in f32 (vdpbf16ps) at more than the rate of f32 products
   bool dot_u8s8 = false;      // quads of u8 x s8 accumulated in i32 (vpdpbusd)
   bool dot_s8s8 = false;      // quads of s8 x s8 accumulated in i32 (sdot)
   bool dot_i16 = false;       // pairs of i16 accumulated in i32 in one instruction (vpdpwssd)

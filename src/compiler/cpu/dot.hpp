@@ -5,7 +5,7 @@
 // over ascending k that starts from the accumulator: with FMA one rounding a step, without it two; either way
 // |error| <= gamma_(2 K) * (|acc| + sum |a||b|). f16 and bf16 become f32 exactly. `fast` rounds f32 operands to tf32 (nearest, ties
 // away) as they are packed; `fast_x3` is computed as the plain f32 product, which is at least as exact.
-// bf16 where the target has vdpbf16ps: two fused steps for a pair of terms, round to nearest even, so the same bound holds
+// bf16 where the target gains by vdpbf16ps (CpuTarget::dot_bf16): two fused steps for a pair of terms, round to nearest even, so the same bound holds
 // in the normal range; but denormal operands count as 0 and denormal sums become 0, which no relative bound covers.
 // `reproducible` therefore takes the f32 chain.
 #pragma once

@@ -78,7 +78,7 @@ llvm::Value* emit_float_cast(llvm::IRBuilderBase& builder, const CpuTarget& targ
   } else if (soft_f16 && from->getScalarType()->isHalfTy()) {
     value = bits.from_f16(value);
   }
-  if (to->getScalarType()->isBFloatTy() && !target.dot_bf16) return bits.to_bf16(builder.CreateFPCast(value, bits.floats()));
+  if (to->getScalarType()->isBFloatTy() && !target.convert_bf16) return bits.to_bf16(builder.CreateFPCast(value, bits.floats()));
   if (to->getScalarType()->isHalfTy() && soft_f16) return bits.to_f16(builder.CreateFPCast(value, bits.floats()));
   return builder.CreateFPCast(value, to);
 }

@@ -194,6 +194,29 @@ PeakLoop::PeakLoop(const DotPlan& plan) {
   operations_per_step_ = 2.0 * chains * plan.lanes * plan.group;
 }
 
+HalfCasts::~HalfCasts() = default;
+
+HalfCasts::HalfCasts(const CpuTarget& target, DType half) {
+  auto context = std::make_unique<llvm::LLVMContext>();
+  auto module = std::make_unique<llvm::Module>("casts", *context);
+  DotPlan plan;
+  plan.target = target;
+  llvm::Type* pointer = llvm::PointerType::getUnqual(*context);
+  llvm::Type* halves = llvm::FixedVectorType::get(element_type(*context, half), lanes);
+  llvm::Type* floats = llvm::FixedVectorType::get(llvm::Type::getFloatTy(*context), lanes);
+  for (const bool widens : {true, false}) {
+    llvm::Function* function = add_function(*module, plan, widens ? "widen" : "narrow", {pointer, pointer});
+    llvm::IRBuilder<> builder(llvm::BasicBlock::Create(*context, "entry", function));
+    llvm::Value* value = builder.CreateAlignedLoad(widens ? halves : floats, function->getArg(0), llvm::Align(1));
+    value = emit_float_cast(builder, target, value, widens ? floats : halves);
+    builder.CreateAlignedStore(value, function->getArg(1), llvm::Align(1));
+    builder.CreateRetVoid();
+  }
+  engine_ = compile(std::move(module), std::move(context), target);
+  widen = llvm::cantFail(engine_->lookup("widen")).toPtr<void (*)(const std::uint16_t*, float*)>();
+  narrow = llvm::cantFail(engine_->lookup("narrow")).toPtr<void (*)(const float*, std::uint16_t*)>();
+}
+
 DotProgram::~DotProgram() = default;
 
 DotProgram::DotProgram(const DotShape& shape, const CpuTarget& target, DotInner a_inner, DotInner b_inner) {

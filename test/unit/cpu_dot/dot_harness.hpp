@@ -49,6 +49,19 @@ class PeakLoop {
   double operations_per_step_ = 0;
 };
 
+// Conversions of vectors between f16 or bf16 and f32, as packing and storing emit them.
+class HalfCasts {
+ public:
+  static constexpr unsigned lanes = 16;
+  HalfCasts(const compiler::cpu::CpuTarget& target, DType half);
+  ~HalfCasts();
+  void (*widen)(const std::uint16_t* from, float* to) = nullptr;
+  void (*narrow)(const float* from, std::uint16_t* to) = nullptr;
+
+ private:
+  std::unique_ptr<llvm::orc::LLJIT> engine_;
+};
+
 // The optimised module's assembly for any target that LLVM was built with; checks the IR on the way.
 std::string dot_assembly(const compiler::cpu::DotShape& shape, const compiler::cpu::CpuTarget& target);
 

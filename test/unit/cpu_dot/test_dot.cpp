@@ -244,6 +244,19 @@ TEST(Dot, narrower_machines_compute_the_same) {
   }
 }
 
+TEST(Dot, bf16_pairs_where_they_pay) {
+  CpuTarget target = host();
+  if (!target.convert_bf16) GTEST_SKIP() << "this processor has no vdpbf16ps";
+  target.dot_bf16 = true;
+  for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{17, 50, 100}, {64, 96, 13}, {5, 100, 64}}) {
+    Case c = whole(m, n, k, DType::bf16, DType::bf16, DType::f32);
+    run_case(c, target);
+    c.a_inner = DotInner::other;
+    c.b_inner = DotInner::k;
+    run_case(c, target);
+  }
+}
+
 TEST(Dot, fast_rounds_operands_to_tf32) {
   Case c = whole(16, 48, 50, DType::f32, DType::f32, DType::f32);
   c.shape.precision = DotPrecision::fast;
@@ -253,7 +266,9 @@ TEST(Dot, fast_rounds_operands_to_tf32) {
 TEST(Dot, reproducible_bf16_keeps_denormals) {
   DotShape shape{1, 1, 2, DType::bf16, DType::bf16, DType::f32};
   shape.reproducible = true;
-  const DotProgram program(shape, host(), DotInner::k, DotInner::other);
+  CpuTarget target = host();
+  target.dot_bf16 = target.convert_bf16;
+  const DotProgram program(shape, target, DotInner::k, DotInner::other);
   const std::uint16_t a[2] = {0x0001, 0x3F80}, b[2] = {0x7000, 0x0000};  // 2^-133 and 1 by 2^97 and 0
   AlignedBytes packed_a(program.plan.a_bytes), packed_b(program.plan.b_bytes);
   float sum = 0;
@@ -281,6 +296,47 @@ TEST(Dot, reproducible_is_an_ascending_chain_of_fused_steps) {
       float expected = 0.5f;
       for (int k = 0; k < 50; ++k) expected = std::fma(x[i * 50 + k], y[k * 17 + j], expected);
       ASSERT_EQ(sums[static_cast<std::size_t>(i * 17 + j)], expected) << i << ", " << j;
+    }
+  }
+}
+
+// Every f16 and bf16 to f32 and back, every tie between neighbours, without the conversions that the processor has.
+TEST(Dot, soft_conversions_round_to_nearest_even) {
+  CpuTarget soft = host();
+  soft.convert_f16 = soft.convert_bf16 = false;
+  for (const DType type : {DType::f16, DType::bf16}) {
+    const HalfCasts casts(soft, type);
+    for (std::uint32_t half = 0; half < 0x10000; half += HalfCasts::lanes) {
+      std::uint16_t in[HalfCasts::lanes], out[HalfCasts::lanes];
+      float wide[HalfCasts::lanes];
+      for (std::uint32_t i = 0; i < HalfCasts::lanes; ++i) in[i] = static_cast<std::uint16_t>(half + i);
+      casts.widen(in, wide);
+      casts.narrow(wide, out);
+      for (std::uint32_t i = 0; i < HalfCasts::lanes; ++i) {
+        const std::uint32_t infinity = type == DType::f16 ? 0x7C00 : 0x7F80, magnitude = in[i] & 0x7FFF;
+        if (magnitude > infinity) {
+          ASSERT_TRUE(std::isnan(wide[i]) && (out[i] & 0x7FFF) > infinity) << std::hex << in[i];
+          continue;
+        }
+        ASSERT_EQ(out[i], in[i]);
+        if (magnitude == infinity) {
+          ASSERT_TRUE(std::isinf(wide[i])) << std::hex << in[i];
+        } else {
+          ASSERT_EQ(wide[i], decode(type, &in[i])) << std::hex << in[i];
+        }
+      }
+      // Half way to the next value upwards goes to the even one; the last finite one's neighbour is infinity.
+      float ties[HalfCasts::lanes];
+      for (std::uint32_t i = 0; i < HalfCasts::lanes; ++i) {
+        const double here = wide[i], step = std::ldexp(1.0, type == DType::f16 ? std::max(-24, std::ilogb(here == 0 ? 1e-30 : here) - 10)
+                                                                              : std::max(-133, std::ilogb(here == 0 ? 1e-45 : here) - 7));
+        ties[i] = static_cast<float>(here + std::copysign(step / 2, std::signbit(wide[i]) ? -1.0 : 1.0));
+      }
+      casts.narrow(ties, out);
+      for (std::uint32_t i = 0; i < HalfCasts::lanes; ++i) {
+        if ((in[i] & 0x7FFFu) >= (type == DType::f16 ? 0x7C00u : 0x7F80u)) continue;
+        ASSERT_EQ(out[i], in[i] + (in[i] & 1u)) << name_of(type) << " " << std::hex << in[i];
+      }
     }
   }
 }
@@ -323,7 +379,7 @@ TEST(Dot, inner_loops_use_the_instruction_and_spill_nothing) {
   const Expected list[] = {
       {"x86_64-linux-gnu", "x86-64-v4", "", f32, "vfmadd231ps", "-byte Spill"},
       {"x86_64-linux-gnu", "x86-64-v3", "", f32, "vfmadd231ps", "-byte Spill"},
-      {"x86_64-linux-gnu", "x86-64-v4", "+avx512bf16", {DType::bf16, DType::bf16, DType::f32}, "vdpbf16ps", "64-byte Spill"},
+      {"x86_64-linux-gnu", "znver4", "", {DType::bf16, DType::bf16, DType::f32}, "vdpbf16ps", "64-byte Spill"},
       {"x86_64-linux-gnu", "x86-64-v4", "+avx512vnni", i8, "vpdpbusd", "64-byte Spill"},
       {"aarch64-linux-gnu", "generic", "", f32, "fmla", "16-byte Spill"},
       {"aarch64-linux-gnu", "generic", "+dotprod", i8, "sdot", "16-byte Spill"},
