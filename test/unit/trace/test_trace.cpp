@@ -3,57 +3,10 @@
 #include <gtest/gtest.h>
 #include <teeny/error.hpp>
 
-#include "trace_builder.hpp"
+#include "rich_body.hpp"
 
 namespace teeny::trace::test {
 namespace {
-
-// A body with every kind of operation: parameters x (pointer), y (pointer), n (i32).
-Body rich_body() {
-  Builder b;
-  const ValueId x = b.parameter(pointer(DType::f32, {}, true)), y = b.parameter(pointer(DType::f32)), n = b.parameter(element(DType::i32));
-  const ValueId range = b.one(Opcode::arange, {}, element(DType::i32, {16}), {0, 16});
-  const ValueId limit = b.one(Opcode::splat, {n}, element(DType::i32, {16}));
-  const ValueId mask = b.one(Opcode::lt, {range, limit}, element(DType::boolean, {16}));
-  const ValueId xs = b.one(Opcode::splat, {x}, pointer(DType::f32, {16}, true));
-  const ValueId at = b.one(Opcode::addptr, {xs, range}, pointer(DType::f32, {16}, true));
-  const ValueId loaded = b.one(Opcode::load, {at, mask}, element(DType::f32, {16}), {1, 0, 0, 0, 0});
-  Region sum = b.region([&] {
-    const ValueId left = b.argument(element(DType::f32)), right = b.argument(element(DType::f32));
-    b.operation(Opcode::yield, {b.one(Opcode::add, {left, right}, element(DType::f32))}, {});
-  });
-  Operation& reduce = b.operation(Opcode::reduce, {loaded}, {element(DType::f32)}, {0});
-  reduce.regions.push_back(std::move(sum));
-  const ValueId total = reduce.results[0];
-  const ValueId zero = b.constant(DType::i32, 0), one = b.constant(DType::i32, 1);
-  Region loop = b.region([&] {
-    b.argument(element(DType::i32));
-    const ValueId carried = b.argument(element(DType::f32));
-    b.operation(Opcode::yield, {b.one(Opcode::mul, {carried, total}, element(DType::f32))}, {});
-  });
-  Operation& for_loop = b.operation(Opcode::for_loop, {zero, n, one, total}, {element(DType::f32)}, {2, 0});
-  for_loop.regions.push_back(std::move(loop));
-  const ValueId product = for_loop.results[0];
-  const ValueId positive = b.one(Opcode::gt, {n, zero}, element(DType::boolean));
-  Region before = b.region([&] {
-    const ValueId state = b.argument(element(DType::i32));
-    b.operation(Opcode::condition, {b.one(Opcode::lt, {state, n}, element(DType::boolean)), state}, {});
-  });
-  Region after = b.region([&] {
-    const ValueId state = b.argument(element(DType::i32));
-    b.operation(Opcode::yield, {b.one(Opcode::add, {state, one}, element(DType::i32))}, {});
-  });
-  Operation& loop2 = b.operation(Opcode::while_loop, {zero}, {element(DType::i32)});
-  loop2.regions.push_back(std::move(before));
-  loop2.regions.push_back(std::move(after));
-  Region then_region = b.region([&] { b.operation(Opcode::store, {y, product}, {}, {0, 0, 0}); b.operation(Opcode::yield, {}, {}); });
-  Region else_region = b.region([&] { b.operation(Opcode::yield, {}, {}); });
-  Operation& branch = b.operation(Opcode::if_else, {positive}, {});
-  branch.regions.push_back(std::move(then_region));
-  branch.regions.push_back(std::move(else_region));
-  b.operation(Opcode::device_print, {n}, {}, {}, "n = \"");
-  return b.body;
-}
 
 TEST(Trace, RichBodyVerifies) { EXPECT_EQ(verify(rich_body()), ""); }
 
