@@ -43,6 +43,8 @@ namespace detail {
 class TEENY_EXPORT RecordedKernel {
  public:
   explicit RecordedKernel(trace::Trace&& trace);
+  // A kernel that was written as tt text instead of being recorded: it has no trace but its name.
+  RecordedKernel(std::string name, std::vector<std::uint8_t> text, std::vector<Parameter> parameters);
   ~RecordedKernel();
   RecordedKernel(const RecordedKernel&) = delete;
   RecordedKernel& operator=(const RecordedKernel&) = delete;
@@ -51,6 +53,7 @@ class TEENY_EXPORT RecordedKernel {
   // trace::serialise of the body, and its SHA-256 in hexadecimal: the portable identity of what was recorded.
   const std::vector<std::uint8_t>& body() const { return body_; }
   const std::string& digest() const { return digest_; }
+  bool is_text() const { return is_text_; }                    // body() is tt text
   const std::string& name() const;                             // for people
   const std::vector<Parameter>& parameters() const { return parameters_; }
   const std::string& parameter_name(std::size_t index) const;  // "argument 1" where the kernel does not say
@@ -66,6 +69,7 @@ class TEENY_EXPORT RecordedKernel {
   std::vector<std::uint8_t> body_;
   std::string digest_;
   std::vector<Parameter> parameters_;
+  bool is_text_ = false;
 };
 using RecordedKernelPtr = std::shared_ptr<const RecordedKernel>;
 

@@ -11,4 +11,5 @@
 #include <teeny/kernel.hpp>
 #include <teeny/launch.hpp>
 #include <teeny/stream.hpp>
+#include <teeny/text_kernel.hpp>
 #include <teeny/tl.hpp>

@@ -116,6 +116,14 @@ RecordedKernel::RecordedKernel(trace::Trace&& trace) : trace_(std::make_unique<t
     parameters_.push_back({type.dtype, type.form == trace::Type::Form::pointer, type.read_only});
   }
 }
+
+RecordedKernel::RecordedKernel(std::string name, std::vector<std::uint8_t> text, std::vector<Parameter> parameters)
+    : trace_(std::make_unique<trace::Trace>()), body_(std::move(text)), parameters_(std::move(parameters)), is_text_(true) {
+  digest_ = support::to_hex(support::Sha256().field("text").field(body_.data(), body_.size()).finish());
+  trace_->kernel = std::move(name);
+  trace_->parameter_names = lang::parameter_names(nullptr, static_cast<int>(parameters_.size()));
+}
+
 RecordedKernel::~RecordedKernel() = default;
 
 const std::string& RecordedKernel::name() const { return trace_->kernel; }

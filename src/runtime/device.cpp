@@ -38,7 +38,7 @@ Program* DeviceState::find_program(const detail::RecordedKernelPtr& kernel, cons
   std::unique_ptr<Program>& program = programs_[key];
   if (!program) {
     program = std::make_unique<Program>(*driver, *kernel, options);
-    if (support::list_has(support::environment("TEENY_DUMP"), "trace")) {
+    if (!kernel->is_text() && support::list_has(support::environment("TEENY_DUMP"), "trace")) {
       const std::string text = "// trace of " + kernel->name() + "\n" + trace::to_text(kernel->trace().body);
       std::fwrite(text.data(), 1, text.size(), stderr);
     }

@@ -75,6 +75,12 @@ std::string help_line(const json& object) {
   return help.empty() ? std::string() : "\nhelp: " + help;
 }
 
+// Kernels given as text have their place in that text instead of an operation's number.
+std::string at_text_location(const json& entry, const std::string& text) {
+  const std::string place = text_of(entry, "location");
+  return place.empty() ? text : place + ": " + text;
+}
+
 // An error that stands at the first entry's line.
 Error error_at(ErrorCode code, const trace::Trace& trace, const std::string& message, std::int64_t operation) {
   const trace::Site* site = site_of(trace, operation);
@@ -84,12 +90,12 @@ Error error_at(ErrorCode code, const trace::Trace& trace, const std::string& mes
 std::string finding_text(const trace::Trace& trace, const json& finding) {
   std::string text = text_of(finding, "message");
   if (text.empty()) text = text_of(finding, "kind");
-  std::string line = located(trace, number_of(finding, "operation", -1), text);
+  std::string line = located(trace, number_of(finding, "operation", -1), at_text_location(finding, text));
   std::string where;
   if (const auto program = finding.find("program"); program != finding.end() && program->is_array() && program->size() == 3)
     where = "program (" + (*program)[0].dump() + ", " + (*program)[1].dump() + ", " + (*program)[2].dump() + ")";
-  if (const auto lane = finding.find("lane"); lane != finding.end() && lane->is_number() && lane->get<double>() >= 0)
-    where += (where.empty() ? "lane " : ", lane ") + lane->dump();
+  if (const std::string lane = text_of(finding, "lane"); !lane.empty())
+    where += (where.empty() ? "lane " : ", lane ") + lane;
   if (const auto address = finding.find("address"); address != finding.end() && address->is_number()) {
     const std::uint64_t value = address->get<std::uint64_t>();
     char hexadecimal[32];
@@ -165,7 +171,7 @@ Error diagnostics_error(const trace::Trace& trace, const std::string& text, cons
     if (first < 0) first = operation;
     if (text_of(entry, "code") == "unsupported") code = ErrorCode::unsupported;
     if (!message.empty()) message += "\n";
-    message += located(trace, operation, text_of(entry, "message")) + help_line(entry);
+    message += located(trace, operation, at_text_location(entry, text_of(entry, "message"))) + help_line(entry);
   }
   if (message.empty()) message = located(trace, -1, "the compiler failed without saying why");
   message += "\nnote: while compiling for " + target;

@@ -190,7 +190,7 @@ CacheEntry Program::compile(const detail::RecordedKernel& kernel, const std::vec
                             const std::string& reason, const std::string& dump) {
   const trace::Trace& trace = kernel.trace();
   const CompileRequest request{.body = kernel.body(),
-                               .is_text = false,
+                               .is_text = kernel.is_text(),
                                .kernel = trace.kernel,
                                .target = device_.info().target,
                                .options = options_,

@@ -10,6 +10,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   teeny::command::Action action;
   teeny::command::add_devices(app, action);
+  teeny::command::add_run(app, action);
   teeny::command::add_bench(app, action);
   CLI11_PARSE(app, argc, argv);
   try {
