@@ -32,7 +32,7 @@ void report_stuck(Machine& machine, const Instruction& instruction, bool reads) 
 }  // namespace
 
 // operands: lower, upper, step, initial values; integers: [unsigned comparison]. The trip count is fixed before the
-// first turn, so that the index cannot wrap; a negative step counts down to above `upper`.
+// first turn, so that the index cannot wrap.
 void run_for(Machine& machine, const Instruction& instruction) {
   const int width = width_of(machine.type(instruction.operands[0]).kind);
   const bool is_unsigned = instruction.integers[0] != 0;
@@ -42,12 +42,12 @@ void run_for(Machine& machine, const Instruction& instruction) {
     bounds[i] = is_unsigned && i < 2 ? static_cast<__int128>(bits) : static_cast<__int128>(sign_extend(bits, width));
   }
   const auto [lower, upper, step] = bounds;
-  if (step == 0) {
-    machine.report("endless_loop", instruction.index, "step of a loop; got 0, expected another number", "give the range a step");
+  if (step <= 0) {
+    machine.report("loop_step", instruction.index, "step of a range; got " + std::to_string(static_cast<std::int64_t>(step)) + ", expected a positive number",
+                   "count up and subtract");
     return machine.stop_program();
   }
-  const __int128 span = step > 0 ? upper - lower : lower - upper, size = step > 0 ? step : -step;
-  const __int128 trips = span <= 0 ? 0 : (span + size - 1) / size;
+  const __int128 trips = upper <= lower ? 0 : (upper - lower + step - 1) / step;
   const Region& region = instruction.regions[0];
   const std::vector<Slot> carried = tail(region.blocks[0].arguments, 1);
   std::vector<Slot> current = tail(instruction.operands, 3);

@@ -75,10 +75,11 @@ void run_ternary(Machine& machine, const Instruction& instruction) {
       return E::fused(E::get(x), E::get(y), E::get(z));
     });
   const bool propagate = instruction.op == Op::clampf_nan;
+  // x > low ? x : low, so that a NaN gives low (propagating: x < low ? low : x), then high where that is above it.
   map3(machine, instruction, [propagate](std::uint64_t x, std::uint64_t low, std::uint64_t high) {
-    const auto value = E::get(x);
-    if (propagate && value != value) return x;
-    return E::put(smaller(larger(value, E::get(low)), E::get(high)));
+    const bool keep = propagate ? !(E::get(x) < E::get(low)) : E::get(x) > E::get(low);
+    const std::uint64_t raised = keep ? x : low;
+    return E::get(raised) > E::get(high) ? high : raised;
   });
 }
 

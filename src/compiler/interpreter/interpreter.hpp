@@ -35,7 +35,7 @@ namespace teeny::compiler::interpreter {
 // One thing that is wrong with a kernel or a launch.
 struct Finding {
   // "out_of_bounds" | "masked_lane" | "race" | "position_race" | "false_hint" | "false_assume" | "offset_overflow" |
-  // "division_by_zero" | "uninitialised" | "waiting" | "endless_loop" | "assert" | "undefined_value" | "launch" | "unsupported"
+  // "division_by_zero" | "uninitialised" | "waiting" | "endless_loop" | "loop_step" | "assert" | "undefined_value" | "launch" | "unsupported"
   std::string kind;
   std::string message;                  // `op: rule; got …, expected …`
   std::string help;

@@ -55,7 +55,7 @@ void multiply_integers(const Operands& o, Value& result) {
         const std::int64_t x = sign_extend(o.a.bits[(batch * e.m + i) * e.k + k], width);
         for (std::int64_t j = 0; j < e.n; ++j) {
           std::uint64_t& out = result.bits[(batch * e.m + i) * e.n + j];
-          out += static_cast<std::uint64_t>(x * sign_extend(o.b.bits[(batch * e.k + k) * e.n + j], width));
+          out += static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(sign_extend(o.b.bits[(batch * e.k + k) * e.n + j], width));
         }
       }
   for (std::uint64_t& bits : result.bits) bits &= low_mask(out_width);

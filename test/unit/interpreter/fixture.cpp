@@ -29,6 +29,7 @@ Result Launch::run() {
     ADD_FAILURE() << "the kernel does not parse";
     return {};
   }
+  if (change_) change_(*module);
   teeny_interpret_request request = {};
   request.arguments = arguments_.data();
   request.argument_count = arguments_.size();

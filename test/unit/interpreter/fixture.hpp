@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -43,6 +44,9 @@ class Launch {
   Launch& without_check() { return check_ = false, *this; }
   Launch& without_radius() { return radius_ = false, *this; }
 
+  // Changes the module before it runs.
+  Launch& before(std::function<void(mlir::ModuleOp)> change) { return change_ = std::move(change), *this; }
+
   Result run();
   // Runs and expects no finding.
   Result clean() {
@@ -62,6 +66,7 @@ class Launch {
   std::array<std::uint32_t, 3> grid_ = {1, 1, 1};
   bool check_ = true, radius_ = true;
   std::string printed_;
+  std::function<void(mlir::ModuleOp)> change_;
 };
 
 // The radius stored for an element; -1 where it was not stored.
