@@ -4,6 +4,7 @@
 #include <mlir/Dialect/SCF/IR/SCF.h>
 
 #include "compiler/cpu/emitter.hpp"
+#include "compiler/cpu/prepare.hpp"
 #include "teeny/error.hpp"
 
 namespace teeny::compiler::cpu {
@@ -17,6 +18,8 @@ std::unique_ptr<llvm::Module> emit(mlir::ModuleOp module, const CpuTarget& targe
   auto result = std::make_unique<llvm::Module>(kernel.getName(), context);
   result->setTargetTriple(llvm::Triple(target.triple));
   result->setDataLayout(make_target_machine(target)->createDataLayout());
+  lower_descriptors(kernel);
+  carry_numbers(kernel);
   Emitter emitter(kernel, target, options, *result);
   out = emitter.run();
   return result;

@@ -1,5 +1,6 @@
 // The entry, the loop over programs, scalars and the arena.
 #include "compiler/cpu/emitter.hpp"
+#include "compiler/import/operation_number.hpp"
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DebugInfoMetadata.h>
@@ -16,7 +17,10 @@ Emitter::Emitter(tt::FuncOp function, const CpuTarget& target, const CpuOptions&
     : function_(function), target_(target), options_(options), module_(module), context_(module.getContext()),
       builder_(context_), plan_(function) {
   std::uint32_t number = 0;
-  function.getBody().walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* operation) { numbers_[operation] = number++; });
+  function.getBody().walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* operation) {
+    numbers_[operation] = operation_number(operation->getLoc()).value_or(number);
+    ++number;
+  });
   levels_.assign(1, {});
 }
 

@@ -21,6 +21,8 @@
 
 namespace teeny::compiler::cpu {
 
+struct DotPlan;
+
 // An index (i64) in one dimension: one number for all lanes; `lane`: the number of lane 0, lane l has l more; `spread`: a
 // vector with any number a lane. `level` is the loop level that computes it.
 struct Coordinate {
@@ -201,6 +203,11 @@ class Emitter {
 
   // matrix.cpp
   void emit_dot(tt::DotOp dot);
+  std::optional<Buffer> carried_accumulator(tt::DotOp dot);
+  llvm::Value* operand_elements(mlir::Value operand, Coordinates at, unsigned inner, llvm::Value* start, unsigned lanes, unsigned valid);
+  void pack_operand(const DotPlan& plan, mlir::Value operand, const Coordinates& batch, llvm::Value* destination, bool is_a);
+  void convert_accumulator(mlir::Value value, const Buffer& wide);
+  void convert_buffer(const Buffer& wide, const Buffer& narrow);
 
   tt::FuncOp function_;
   CpuTarget target_;
