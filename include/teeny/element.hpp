@@ -15,12 +15,12 @@ inline constexpr int element_index = -1;
 template <DType D>
 struct ElementOf;
 
-#define TEENY_ELEMENT(cpp_type, name)                                        \
-  template <>                                                                \
+#define TEENY_ELEMENT(cpp_type, name)                                           \
+  template <>                                                                   \
   inline constexpr int element_index<cpp_type> = static_cast<int>(DType::name); \
-  template <>                                                                \
-  struct ElementOf<DType::name> {                                            \
-    using type = cpp_type;                                                   \
+  template <>                                                                   \
+  struct ElementOf<DType::name> {                                               \
+    using type = cpp_type;                                                      \
   };
 TEENY_ELEMENT(bool, boolean)
 TEENY_ELEMENT(std::int8_t, i8)
@@ -41,7 +41,8 @@ TEENY_ELEMENT(double, f64)
 
 // bool, std::int8_t … std::uint64_t, teeny::half, teeny::bfloat16, float, double.
 template <class T>
-concept Element = detail::element_index<T> >= 0;
+concept Element = detail::element_index<T>
+>= 0;
 
 template <Element T>
 inline constexpr DType dtype_of = static_cast<DType>(detail::element_index<T>);

@@ -1,13 +1,13 @@
-// Host types of the 16-bit floats: teeny::half (IEEE binary16) and teeny::bfloat16. Conversions are exact where the value
-// exists and otherwise round once, to nearest even; subnormals, infinities, NaN (its sign and leading payload bits) are kept.
-// Arithmetic happens in float through the implicit conversion; storing back rounds: h = half(h * 2).
+// Host types of the 16-bit floats: teeny::half (IEEE binary16) and teeny::bfloat16. Conversions are exact where the
+// value exists and otherwise round once, to nearest even; subnormals, infinities, NaN (its sign and leading payload
+// bits) are kept. Arithmetic happens in float through the implicit conversion; storing back rounds: h = half(h * 2).
 #pragma once
 
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
+#include <string_view>  // std::hash
 #include <type_traits>
 
 namespace teeny {
@@ -44,7 +44,8 @@ template <class T>
 constexpr double sticky_double(T value) {
   if constexpr (std::is_integral_v<T> && sizeof(T) == 8) {
     const bool negative = std::is_signed_v<T> && value < 0;
-    const std::uint64_t magnitude = negative ? std::uint64_t{0} - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
+    const std::uint64_t magnitude =
+        negative ? std::uint64_t{0} - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
     if (magnitude >> 53) {
       const double scaled = static_cast<double>(magnitude >> 11 | ((magnitude & 2047) != 0)) * 2048.0;
       return negative ? -scaled : scaled;
@@ -69,7 +70,7 @@ class half {
  public:
   half() = default;
   template <class T>
-    requires std::is_arithmetic_v<T>
+  requires std::is_arithmetic_v<T>
   constexpr explicit half(T value) : bits_(detail::round_to_16_bits(detail::sticky_double(value), 5, 10)) {}
   static constexpr half from_bits(std::uint16_t bits) {
     half result{};
@@ -89,7 +90,7 @@ class bfloat16 {
  public:
   bfloat16() = default;
   template <class T>
-    requires std::is_arithmetic_v<T>
+  requires std::is_arithmetic_v<T>
   constexpr explicit bfloat16(T value) : bits_(detail::round_to_16_bits(detail::sticky_double(value), 8, 7)) {}
   static constexpr bfloat16 from_bits(std::uint16_t bits) {
     bfloat16 result{};
@@ -104,21 +105,25 @@ class bfloat16 {
   std::uint16_t bits_;
 };
 
-static_assert(sizeof(half) == 2 && sizeof(bfloat16) == 2 && std::is_trivially_copyable_v<half> && std::is_trivially_copyable_v<bfloat16>);
+static_assert(sizeof(half) == 2 && sizeof(bfloat16) == 2 && std::is_trivially_copyable_v<half> &&
+              std::is_trivially_copyable_v<bfloat16>);
 
 namespace detail {
 
-template <class T, int MantissaBits, int MinExponent, int MaxExponent, std::uint16_t Min, std::uint16_t Max, std::uint16_t Lowest,
-          std::uint16_t Epsilon, std::uint16_t RoundError, std::uint16_t Infinity>
+template <class T, int MantissaBits, int MinExponent, int MaxExponent, std::uint16_t Min, std::uint16_t Max,
+          std::uint16_t Lowest, std::uint16_t Epsilon, std::uint16_t RoundError, std::uint16_t Infinity>
 struct SixteenBitLimits {
-  static constexpr bool is_specialized = true, is_signed = true, is_integer = false, is_exact = false, is_bounded = true;
+  static constexpr bool is_specialized = true, is_signed = true, is_integer = false, is_exact = false,
+                        is_bounded = true;
   static constexpr bool has_infinity = true, has_quiet_NaN = true, has_signaling_NaN = true, has_denorm_loss = false;
   static constexpr bool is_iec559 = true, is_modulo = false, traps = false, tinyness_before = false;
   static constexpr std::float_denorm_style has_denorm = std::denorm_present;
   static constexpr std::float_round_style round_style = std::round_to_nearest;
   static constexpr int radix = 2, digits = MantissaBits + 1, digits10 = MantissaBits * 30103 / 100000;
-  static constexpr int max_digits10 = 2 + digits * 30103 / 100000, min_exponent = MinExponent, max_exponent = MaxExponent;
-  static constexpr int min_exponent10 = (MinExponent - 1) * 30103 / 100000, max_exponent10 = (MaxExponent - 1) * 30103 / 100000;
+  static constexpr int max_digits10 = 2 + digits * 30103 / 100000, min_exponent = MinExponent,
+                       max_exponent = MaxExponent;
+  static constexpr int min_exponent10 = (MinExponent - 1) * 30103 / 100000,
+                       max_exponent10 = (MaxExponent - 1) * 30103 / 100000;
   static constexpr T min() noexcept { return T::from_bits(Min); }
   static constexpr T max() noexcept { return T::from_bits(Max); }
   static constexpr T lowest() noexcept { return T::from_bits(Lowest); }
@@ -135,10 +140,12 @@ struct SixteenBitLimits {
 
 template <>
 class std::numeric_limits<teeny::half>
-    : public teeny::detail::SixteenBitLimits<teeny::half, 10, -13, 16, 0x0400, 0x7bff, 0xfbff, 0x1400, 0x3800, 0x7c00> {};
+    : public teeny::detail::SixteenBitLimits<teeny::half, 10, -13, 16, 0x0400, 0x7bff, 0xfbff, 0x1400, 0x3800, 0x7c00> {
+};
 template <>
 class std::numeric_limits<teeny::bfloat16>
-    : public teeny::detail::SixteenBitLimits<teeny::bfloat16, 7, -125, 128, 0x0080, 0x7f7f, 0xff7f, 0x3c00, 0x3f00, 0x7f80> {};
+    : public teeny::detail::SixteenBitLimits<teeny::bfloat16, 7, -125, 128, 0x0080, 0x7f7f, 0xff7f, 0x3c00, 0x3f00,
+                                             0x7f80> {};
 
 // Equal values hash alike: +0 and -0 too.
 template <>

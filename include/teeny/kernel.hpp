@@ -1,7 +1,7 @@
 // Kernels as C++ objects: their constants by reflection, the types of a launch's arguments, and recording.
 //
-// A kernel is a default-constructible aggregate of at most 24 constants (numbers, bools, enums, empty function objects, each
-// with a default) with a const call operator over tl::Ptr, tl::i32 and the like.
+// A kernel is a default-constructible aggregate of at most 24 constants (numbers, bools, enums, empty function objects,
+// each with a default) with a const call operator over tl::Ptr, tl::i32 and the like.
 #pragma once
 
 #include <concepts>
@@ -31,9 +31,9 @@ class Buffer;
 
 // One run-time argument of a recorded kernel.
 struct Parameter {
-  DType dtype = DType::i32;   // of the number, or of what the pointer points to
+  DType dtype = DType::i32;  // of the number, or of what the pointer points to
   bool pointer = false;
-  bool read_only = false;     // declared Ptr<const D>
+  bool read_only = false;  // declared Ptr<const D>
   bool operator==(const Parameter&) const = default;
 };
 
@@ -53,8 +53,8 @@ class TEENY_EXPORT RecordedKernel {
   // trace::serialise of the body, and its SHA-256 in hexadecimal: the portable identity of what was recorded.
   const std::vector<std::uint8_t>& body() const { return body_; }
   const std::string& digest() const { return digest_; }
-  bool is_text() const { return is_text_; }                    // body() is tt text
-  const std::string& name() const;                             // for people
+  bool is_text() const { return is_text_; }  // body() is tt text
+  const std::string& name() const;           // for people
   const std::vector<Parameter>& parameters() const { return parameters_; }
   const std::string& parameter_name(std::size_t index) const;  // "argument 1" where the kernel does not say
 
@@ -76,42 +76,43 @@ using RecordedKernelPtr = std::shared_ptr<const RecordedKernel>;
 // What recording needs of a kernel besides its body.
 struct KernelDescription {
   std::string_view type_name;
-  const char* parameter_names = nullptr;              // "x, y, n" or null
+  const char* parameter_names = nullptr;  // "x, y, n" or null
   const std::string_view* constant_names = nullptr;
   const Constant* constants = nullptr;
   int constant_count = 0;
 };
 
-// Runs `body(object)` within a new recording of this thread, whose parameters are `parameters`, and returns what was recorded.
-// Throws Error(invalid_kernel) with all mistakes; whatever the body throws passes through. Either way the thread is as before.
-TEENY_EXPORT RecordedKernelPtr record(const KernelDescription& description, const ElementType* parameters, int parameter_count,
-                                      void (*body)(const void*), const void* object);
+// Runs `body(object)` within a new recording of this thread, whose parameters are `parameters`, and returns what was
+// recorded. Throws Error(invalid_kernel) with all mistakes; whatever the body throws passes through. Either way the
+// thread is as before.
+TEENY_EXPORT RecordedKernelPtr record(const KernelDescription& description, const ElementType* parameters,
+                                      int parameter_count, void (*body)(const void*), const void* object);
 
-// The recordings of one kernel type with one list of argument types, by the values of the constants. Thread-safe; a kernel
-// that is wrong is not kept.
+// The recordings of one kernel type with one list of argument types, by the values of the constants. Thread-safe; a
+// kernel that is wrong is not kept.
 class TEENY_EXPORT RecordingTable {
  public:
   RecordingTable();
   ~RecordingTable();
-  RecordedKernelPtr find_or_record(const KernelDescription& description, const ElementType* parameters, int parameter_count,
-                                   void (*body)(const void*), const void* object);
+  RecordedKernelPtr find_or_record(const KernelDescription& description, const ElementType* parameters,
+                                   int parameter_count, void (*body)(const void*), const void* object);
 
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
 
-// ---- launch arguments to the body's parameters ----------------------------------------------------------------------------
+// ---- launch arguments to the body's parameters
 
-// A host number: its own type where the parameter's is deduced, any width of its kind where it is fixed (range-checked at
-// launch), and an integer for a float.
+// A host number: its own type where the parameter's is deduced, any width of its kind where it is fixed (range-checked
+// at launch), and an integer for a float.
 template <class T>
 struct HostNumber : tl::Scalar<tl::host_t<T>> {
   int index;
   explicit HostNumber(int i) : tl::Scalar<tl::host_t<T>>(tl::Raw{}, parameter(i)), index(i) {}
   template <Element E>
-    requires(!std::same_as<E, tl::host_t<T>> && !std::same_as<T, bool> && !std::same_as<E, bool> &&
-             (tl::Float<E> || std::integral<T>))
+  requires(!std::same_as<E, tl::host_t<T>> && !std::same_as<T, bool> && !std::same_as<E, bool> &&
+           (tl::Float<E> || std::integral<T>))
   operator tl::Scalar<E>() const {
     return {tl::Raw{}, parameter_as(index, dtype_of<E>)};
   }
@@ -142,7 +143,7 @@ struct ArgumentOf {
   using type = typename BufferArgument<A>::type;
 };
 template <class A>
-  requires NumberArgument<std::remove_const_t<A>>
+requires NumberArgument<std::remove_const_t<A>>
 struct ArgumentOf<A> {
   using type = HostNumber<std::remove_const_t<A>>;
 };
@@ -181,14 +182,17 @@ struct ArgumentPack<std::index_sequence<I...>, P...> : ArgumentHolder<I, P>... {
 };
 
 template <class K, class... A>
-concept Accepts = requires(const K& kernel, argument_t<A>... arguments) { kernel(arguments...); };
+concept Accepts = requires(const K& kernel, argument_t<A>... arguments) {
+  kernel(arguments...);
+};
 
 // Fails to compile, in words and then with the compiler's own reason, unless the kernel takes these arguments.
 template <class K, class... A>
 constexpr void check_arguments() {
-  static_assert(Accepts<K, A...>,
-                "teeny: these arguments do not fit the kernel's parameters (count, dtype, or a const buffer for a Ptr<D>); the "
-                "next error names the parameter");
+  static_assert(
+      Accepts<K, A...>,
+      "teeny: these arguments do not fit the kernel's parameters (count, dtype, or a const buffer for a Ptr<D>); the "
+      "next error names the parameter");
   if constexpr (!Accepts<K, A...>) std::declval<const K&>()(std::declval<argument_t<A>>()...);
 }
 
@@ -202,7 +206,8 @@ template <class K>
 class Describe {
  public:
   explicit Describe(const K& kernel) : values_(constants_of(kernel)) {
-    description = {type_name<K>(), parameter_names_of<K>(), names_.data(), values_.data(), static_cast<int>(values_.size())};
+    description = {type_name<K>(), parameter_names_of<K>(), names_.data(), values_.data(),
+                   static_cast<int>(values_.size())};
   }
   Describe(const Describe&) = delete;
   KernelDescription description;
@@ -230,7 +235,8 @@ struct RecordWith {  // P: the run-time types that are passed
   }
 };
 
-// The recording of `kernel` for launch arguments of types A: made on the first call with these constants, found afterwards.
+// The recording of `kernel` for launch arguments of types A: made on the first call with these constants, found
+// afterwards.
 template <class... A, class K>
 RecordedKernelPtr recorded(const K& kernel) {
   check_arguments<K, A...>();
@@ -238,7 +244,7 @@ RecordedKernelPtr recorded(const K& kernel) {
   else return nullptr;
 }
 
-// ---- parameters from the call operator's signature, for compile<float>(K{}) ---------------------------------------------
+// ---- parameters from the call operator's signature, for compile<float>(K{})
 
 template <class Function>
 struct CallSignature;

@@ -1,7 +1,7 @@
-// The one order of a body. g++ and clang run the arguments of a call in different orders, so the log's order means nothing but
-// for writes. Everything else is emitted on demand: writes and ends of regions in turn ask for their operands, first to last,
-// depth first. A read has to stand before the next write that ran after it; the reads that are still missing there are emitted
-// in the order in which a first pass, without this rule, would have asked for them.
+// The one order of a body. g++ and clang run the arguments of a call in different orders, so the log's order means
+// nothing but for writes. Everything else is emitted on demand: writes and ends of regions in turn ask for their
+// operands, first to last, depth first. A read has to stand before the next write that ran after it; the reads that are
+// still missing there are emitted in the order in which a first pass, without this rule, would have asked for them.
 #include <algorithm>
 #include <unordered_map>
 
@@ -18,8 +18,13 @@ class Emitter {
  public:
   // `order`: of reads by operation, from a first pass; null in that pass.
   Emitter(const Graph& graph, const std::vector<std::uint32_t>* order)
-      : graph_(graph), order_(order), ids_(graph.values.size(), none), done_(graph.operations.size(), 0), emitted_(graph.regions.size()),
-        asked_(graph.operations.size(), none), prints_(graph.operations.size()) {}
+      : graph_(graph),
+        order_(order),
+        ids_(graph.values.size(), none),
+        done_(graph.operations.size(), 0),
+        emitted_(graph.regions.size()),
+        asked_(graph.operations.size(), none),
+        prints_(graph.operations.size()) {}
 
   void run() {
     for (const GraphValue parameter : graph_.parameters) give(parameter);
@@ -44,11 +49,12 @@ class Emitter {
 
   // Emits what computes a value, operands first, without recursing over chains of operands.
   void demand(GraphValue value) {
-    std::vector<std::pair<std::uint32_t, std::size_t>> stack;   // operation, next operand
+    std::vector<std::pair<std::uint32_t, std::size_t>> stack;  // operation, next operand
     const auto push = [&](GraphValue wanted) {
       wanted = graph_.resolve(wanted);
       const ValueRecord& record = graph_.values[wanted];
-      if (ids_[wanted] != none || record.operation == none || record.argument_of != none || done_[record.operation]) return;
+      if (ids_[wanted] != none || record.operation == none || record.argument_of != none || done_[record.operation])
+        return;
       done_[record.operation] = 1;
       stack.emplace_back(record.operation, 0);
     };
@@ -94,8 +100,8 @@ class Emitter {
     for (std::size_t i = 0; i < source.operands.size(); ++i)
       if (takes(index, i)) made.operands.push_back(id(source.operands[i]));
     if (!source.regions.empty()) regions(index, made);
-    const bool unites = source.effect != trace::Effect::write && source.opcode != Opcode::for_loop && source.opcode != Opcode::while_loop &&
-                        source.opcode != Opcode::if_else;
+    const bool unites = source.effect != trace::Effect::write && source.opcode != Opcode::for_loop &&
+                        source.opcode != Opcode::while_loop && source.opcode != Opcode::if_else;
     std::uint64_t hash = 0;
     if (unites) {
       fingerprint(index, made);
@@ -104,12 +110,14 @@ class Emitter {
       for (auto known = first; known != last; ++known) {
         const std::uint32_t other = known->second;
         if (prints_[other] != prints_[index] || !encloses(graph_.operations[other].region, source.region)) continue;
-        for (std::size_t i = 0; i < source.results.size(); ++i) ids_[source.results[i]] = ids_[graph_.operations[other].results[i]];
+        for (std::size_t i = 0; i < source.results.size(); ++i)
+          ids_[source.results[i]] = ids_[graph_.operations[other].results[i]];
         return;
       }
       known_.emplace(hash, index);
     }
-    const bool carries = source.opcode == Opcode::for_loop || source.opcode == Opcode::while_loop || source.opcode == Opcode::if_else;
+    const bool carries =
+        source.opcode == Opcode::for_loop || source.opcode == Opcode::while_loop || source.opcode == Opcode::if_else;
     for (std::size_t i = 0; i < source.results.size(); ++i)
       if (!carries || source.carried_live[i]) made.results.push_back(give(source.results[i]));
     made.site = static_cast<std::uint32_t>(locations_.size());
@@ -129,10 +137,11 @@ class Emitter {
     for (std::size_t k = 0; k < source.regions.size(); ++k) {
       const std::uint32_t inner = source.regions[k];
       const GraphRegion& record = graph_.regions[inner];
-      const std::size_t fixed = source.opcode == Opcode::for_loop ? 1 : 0;   // the index
+      const std::size_t fixed = source.opcode == Opcode::for_loop ? 1 : 0;  // the index
       const bool loop = source.opcode == Opcode::for_loop || source.opcode == Opcode::while_loop;
       for (std::size_t i = 0; i < record.arguments.size(); ++i)
-        if (!loop || i < fixed || source.carried_live[i - fixed]) emitted_[inner].arguments.push_back(give(record.arguments[i]));
+        if (!loop || i < fixed || source.carried_live[i - fixed])
+          emitted_[inner].arguments.push_back(give(record.arguments[i]));
       region(inner);
       terminator(source, k);
       made.regions.push_back(std::move(emitted_[inner]));
@@ -143,7 +152,8 @@ class Emitter {
     const std::uint32_t inner = source.regions[k];
     const GraphRegion& record = graph_.regions[inner];
     const bool condition = source.opcode == Opcode::while_loop && k == 0;
-    const bool carries = source.opcode == Opcode::for_loop || source.opcode == Opcode::while_loop || source.opcode == Opcode::if_else;
+    const bool carries =
+        source.opcode == Opcode::for_loop || source.opcode == Opcode::while_loop || source.opcode == Opcode::if_else;
     const std::size_t fixed = condition ? 1 : 0;
     Operation end;
     end.opcode = condition ? Opcode::condition : Opcode::yield;
@@ -167,7 +177,8 @@ class Emitter {
         continue;
       }
       if (order_) {
-        std::sort(reads.begin(), reads.end(), [&](std::uint32_t a, std::uint32_t b) { return (*order_)[a] < (*order_)[b]; });
+        std::sort(reads.begin(), reads.end(),
+                  [&](std::uint32_t a, std::uint32_t b) { return (*order_)[a] < (*order_)[b]; });
         for (const std::uint32_t read : reads) write(read);
         reads.clear();
       }
@@ -183,15 +194,18 @@ class Emitter {
     std::vector<ValueId> locals;
     append(words, made, locals);
     const Type& type = graph_.values[source.results[0]].type;
-    words.push_back(static_cast<std::uint64_t>(type.dtype) | static_cast<std::uint64_t>(type.form) << 8 | static_cast<std::uint64_t>(type.read_only) << 16);
+    words.push_back(static_cast<std::uint64_t>(type.dtype) | static_cast<std::uint64_t>(type.form) << 8 |
+                    static_cast<std::uint64_t>(type.read_only) << 16);
     for (const std::int64_t size : type.shape) words.push_back(static_cast<std::uint64_t>(size));
   }
   void append(std::vector<std::uint64_t>& words, const Operation& operation, std::vector<ValueId>& locals) const {
     const auto name = [&](ValueId value) -> std::uint64_t {
       const auto local = std::find(locals.begin(), locals.end(), value);
-      return local == locals.end() ? value : std::uint64_t{1} << 40 | static_cast<std::uint64_t>(local - locals.begin());
+      return local == locals.end() ? value
+                                   : std::uint64_t{1} << 40 | static_cast<std::uint64_t>(local - locals.begin());
     };
-    words.push_back(static_cast<std::uint64_t>(operation.opcode) | operation.operands.size() << 16 | operation.integers.size() << 32);
+    words.push_back(static_cast<std::uint64_t>(operation.opcode) | operation.operands.size() << 16 |
+                    operation.integers.size() << 32);
     for (const ValueId operand : operation.operands) words.push_back(name(operand));
     for (const std::int64_t integer : operation.integers) words.push_back(static_cast<std::uint64_t>(integer));
     for (const trace::Region& inner : operation.regions) {
@@ -262,8 +276,10 @@ void report_dead_copies(Recording& recording, const Graph& graph) {
     });
     if (used) continue;
     reported.push_back(copy.slot);
-    recording.mistake("assign", "a copy is assigned and never read; got a variable made by auto, by a by-value parameter or by a structured binding" +
-                                    at_line(" at line ", recording.slots[copy.slot].where, copy.where),
+    recording.mistake("assign",
+                      "a copy is assigned and never read; got a variable made by auto, by a by-value parameter or by a "
+                      "structured binding" +
+                          at_line(" at line ", recording.slots[copy.slot].where, copy.where),
                       "use auto& or a reference parameter to change the original", copy.where);
   }
 }

@@ -1,5 +1,5 @@
-// From the log to SSA: `now_` says which value each variable has. A region's variables from outside become its arguments and
-// results, as far as its log assigns them.
+// From the log to SSA: `now_` says which value each variable has. A region's variables from outside become its
+// arguments and results, as far as its log assigns them.
 #include "lang/graph.hpp"
 
 #include <algorithm>
@@ -82,13 +82,15 @@ class Builder {
     return region;
   }
   GraphValue new_argument(std::uint32_t region, const Type& type) {
-    const GraphValue value = new_value(type, graph_.regions[region].operation, static_cast<std::uint32_t>(graph_.regions[region].arguments.size()));
+    const GraphValue value = new_value(type, graph_.regions[region].operation,
+                                       static_cast<std::uint32_t>(graph_.regions[region].arguments.size()));
     graph_.values[value].argument_of = region;
     graph_.regions[region].arguments.push_back(value);
     return value;
   }
   GraphValue new_result(std::uint32_t operation, const Type& type) {
-    const GraphValue value = new_value(type, operation, static_cast<std::uint32_t>(graph_.operations[operation].results.size()));
+    const GraphValue value =
+        new_value(type, operation, static_cast<std::uint32_t>(graph_.operations[operation].results.size()));
     graph_.operations[operation].results.push_back(value);
     graph_.operations[operation].carried_live.push_back(0);
     return value;
@@ -100,15 +102,17 @@ class Builder {
     const GraphValue value = now_[slot];
     if (value != undefined_value) return value;
     const Slot& variable = recording_.slots[slot];
-    recording_.mistake("variable", "it may have no value here; got one that is set in one branch or only inside a loop, or never" +
-                                       at_line(", declared or copied at line ", variable.where, where),
+    recording_.mistake("variable",
+                       "it may have no value here; got one that is set in one branch or only inside a loop, or never" +
+                           at_line(", declared or copied at line ", variable.where, where),
                        "give it a value where it is declared", where);
     return now_[slot] = poisoned_value;
   }
 
   // The same pointer as one to const, where a type asks for it.
   GraphValue coerce(GraphValue value, const Type& wanted, std::uint32_t region, const Location& where) {
-    if (value >= poisoned_value || wanted.form != Type::Form::pointer || type(value) == wanted || type(value).read_only) return value;
+    if (value >= poisoned_value || wanted.form != Type::Form::pointer || type(value) == wanted || type(value).read_only)
+      return value;
     const std::uint32_t operation = new_operation(Opcode::bitcast, region, where);
     graph_.operations[operation].operands = {value};
     return new_result(operation, wanted);
@@ -154,13 +158,16 @@ class Builder {
       operands[2] = coerce(operands[2], type(operands[1]), region, entry.where);
     }
     Type result = type_of(entry.first_result);
-    result.shape = recording_.shapes[entry.shape];   // the variable may have another one by now
-    const bool keeps = entry.opcode != Opcode::bitcast && (result.form == Type::Form::pointer || result.form == Type::Form::descriptor);
+    result.shape = recording_.shapes[entry.shape];  // the variable may have another one by now
+    const bool keeps = entry.opcode != Opcode::bitcast &&
+                       (result.form == Type::Form::pointer || result.form == Type::Form::descriptor);
     if (keeps) result.read_only = type(operands[entry.opcode == Opcode::where ? 1 : 0]).read_only;
-    else if (entry.opcode == Opcode::bitcast && result.form == Type::Form::pointer) result.read_only = type(operands[0]).read_only;
+    else if (entry.opcode == Opcode::bitcast && result.form == Type::Form::pointer)
+      result.read_only = type(operands[0]).read_only;
     OperationRecord& made = graph_.operations[index];
     made.operands = std::move(operands);
-    made.integers.assign(recording_.integers.begin() + entry.first_integer, recording_.integers.begin() + entry.first_integer + entry.integer_count);
+    made.integers.assign(recording_.integers.begin() + entry.first_integer,
+                         recording_.integers.begin() + entry.first_integer + entry.integer_count);
     if (entry.text != none) made.text = recording_.texts[entry.text];
     made.effect = trace::info(entry.opcode).effect;
     if (entry.opcode == Opcode::load && made.integers[4]) made.effect = trace::Effect::write;
@@ -178,7 +185,8 @@ class Builder {
     made.integers = construct.integers;
     made.effect = construct.writes ? trace::Effect::write : construct.reads ? trace::Effect::read : trace::Effect::pure;
     std::vector<GraphValue> inputs;
-    for (std::uint32_t i = 0; i < entry.operand_count; ++i) inputs.push_back(get(recording_.operands[entry.first_operand + i], entry.where));
+    for (std::uint32_t i = 0; i < entry.operand_count; ++i)
+      inputs.push_back(get(recording_.operands[entry.first_operand + i], entry.where));
     graph_.operations[index].operands = std::move(inputs);
     const std::uint32_t before = epoch_;
     graph_.operations[index].epoch = before;
@@ -247,7 +255,8 @@ class Builder {
     }
     walk(++node, first);
     const Node& next = recording_.nodes[node];
-    if (next.operand_count == 1) graph_.regions[first].ends.push_back(get(recording_.operands[next.first_operand], next.where));
+    if (next.operand_count == 1)
+      graph_.regions[first].ends.push_back(get(recording_.operands[next.first_operand], next.where));
     for (std::size_t i = 0; i < carried.size(); ++i) {
       const Type wanted = type(graph_.regions[first].arguments[i]);
       graph_.regions[first].ends.push_back(coerce(get(carried[i], construct.where), wanted, first, construct.where));
@@ -260,8 +269,10 @@ class Builder {
       graph_.regions[second].ends.push_back(end);
       const GraphValue result = new_result(index, type(start));
       now_[carried[i]] = end == poisoned_value ? poisoned_value : result;
-      if (i + 1 < graph_.regions[first].ends.size() && graph_.resolve(graph_.regions[first].ends[i + 1]) == start && graph_.resolve(end) == middle)
-        graph_.values[start].alias = graph_.values[middle].alias = graph_.values[result].alias = graph_.operations[index].operands[i];
+      if (i + 1 < graph_.regions[first].ends.size() && graph_.resolve(graph_.regions[first].ends[i + 1]) == start &&
+          graph_.resolve(end) == middle)
+        graph_.values[start].alias = graph_.values[middle].alias = graph_.values[result].alias =
+            graph_.operations[index].operands[i];
     }
     restore_missing(construct, before);
   }
@@ -316,7 +327,7 @@ class Builder {
 
   Recording& recording_;
   Graph graph_;
-  std::vector<GraphValue> now_;   // by slot
+  std::vector<GraphValue> now_;  // by slot
   std::uint32_t epoch_ = 0, epochs_ = 0;
 };
 
@@ -328,7 +339,8 @@ class Liveness {
   void run() {
     for (const GraphRegion& region : graph_.regions)
       for (const std::uint32_t index : region.memory)
-        if (graph_.operations[index].regions.empty() && graph_.operations[index].effect == trace::Effect::write) operation(index);
+        if (graph_.operations[index].regions.empty() && graph_.operations[index].effect == trace::Effect::write)
+          operation(index);
     while (!wanted_.empty()) {
       const GraphValue value = wanted_.back();
       wanted_.pop_back();

@@ -14,34 +14,34 @@ inline constexpr GraphValue poisoned_value = undefined_value - 1;  // follows fr
 
 struct ValueRecord {
   Type type;
-  std::uint32_t operation = none;   // that gives it, or whose region it enters
-  std::uint32_t argument_of = none; // region, for a region's argument
-  std::uint32_t index = 0;          // among the results, or the region's arguments
-  GraphValue alias = undefined_value;   // the value that it is, where it turned out to be another one
+  std::uint32_t operation = none;      // that gives it, or whose region it enters
+  std::uint32_t argument_of = none;    // region, for a region's argument
+  std::uint32_t index = 0;             // among the results, or the region's arguments
+  GraphValue alias = undefined_value;  // the value that it is, where it turned out to be another one
   bool live = false;
 };
 
 struct OperationRecord {
   Opcode opcode;
-  trace::Effect effect = trace::Effect::pure;   // of a control operation: of what it holds
+  trace::Effect effect = trace::Effect::pure;  // of a control operation: of what it holds
   std::uint32_t region = 0;
-  std::uint32_t epoch = 0;                      // of a read: how many writes came before
-  std::vector<GraphValue> operands;             // of a loop: bounds, then initial values
+  std::uint32_t epoch = 0;           // of a read: how many writes came before
+  std::vector<GraphValue> operands;  // of a loop: bounds, then initial values
   std::vector<GraphValue> results;
   std::vector<std::int64_t> integers;
   std::string text;
   std::vector<std::uint32_t> regions;
   Location where;
-  std::uint32_t bounds = 0;                     // of a for_loop: 3; operands before the carried ones
+  std::uint32_t bounds = 0;  // of a for_loop: 3; operands before the carried ones
   bool live = false;
-  std::vector<char> carried_live;               // by carried value or result
+  std::vector<char> carried_live;  // by carried value or result
 };
 
 struct GraphRegion {
-  std::uint32_t operation = none;               // none: the body
-  std::vector<GraphValue> arguments;            // of a loop: the index first
-  std::vector<std::uint32_t> memory;            // its reads and writes, in the order in which they ran
-  std::vector<GraphValue> ends;                 // what the terminator takes; of a condition, the truth first
+  std::uint32_t operation = none;     // none: the body
+  std::vector<GraphValue> arguments;  // of a loop: the index first
+  std::vector<std::uint32_t> memory;  // its reads and writes, in the order in which they ran
+  std::vector<GraphValue> ends;       // what the terminator takes; of a condition, the truth first
 };
 
 // A copy that is assigned within a region: a mistake when nothing assigned to it is used.
@@ -54,7 +54,7 @@ struct CopyAssignment {
 struct Graph {
   std::vector<ValueRecord> values;
   std::vector<OperationRecord> operations;
-  std::vector<GraphRegion> regions;             // 0 is the body
+  std::vector<GraphRegion> regions;  // 0 is the body
   std::vector<GraphValue> parameters;
   std::vector<CopyAssignment> copies;
 

@@ -26,12 +26,14 @@ void throw_mistakes(const std::string& kernel, std::vector<Mistake> mistakes) {
   std::sort(mistakes.begin(), mistakes.end(), [](const Mistake& a, const Mistake& b) {
     return std::tie(a.file, a.line, a.order) < std::tie(b.file, b.line, b.order);
   });
-  std::string text = "kernel " + kernel + ": " + (mistakes.size() == 1 ? "1 mistake" : std::to_string(mistakes.size()) + " mistakes");
+  std::string text =
+      "kernel " + kernel + ": " + (mistakes.size() == 1 ? "1 mistake" : std::to_string(mistakes.size()) + " mistakes");
   for (const Mistake& mistake : mistakes) {
     text += "\n";
     if (mistake.line) text += mistake.file + ":" + std::to_string(mistake.line) + ": ";
     text += mistake.message;
-    if (const std::string line = mistake.line ? source_line(mistake.file, mistake.line) : std::string(); !line.empty()) text += "\n    " + line;
+    if (const std::string line = mistake.line ? source_line(mistake.file, mistake.line) : std::string(); !line.empty())
+      text += "\n    " + line;
     if (!mistake.help.empty()) text += "\nhelp: " + mistake.help;
   }
   throw Error(ErrorCode::invalid_kernel, text, mistakes.front().file, mistakes.front().line);

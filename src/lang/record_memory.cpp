@@ -25,15 +25,18 @@ Value load(Value pointer, Value mask, Value other, LoadAttributes attributes, Lo
   Recording& r = current("load", where);
   const SlotId p = r.read(pointer, "load", where);
   const DType type = r.slots[p].type.dtype;
-  if (other.present() && !mask.present()) r.mistake("load", ".other needs .mask", "without a mask every lane is loaded", where);
+  if (other.present() && !mask.present())
+    r.mistake("load", ".other needs .mask", "without a mask every lane is loaded", where);
   r.note_effect(trace::Effect::read);
   if (r.is_poisoned(p)) return r.value(r.poison(where, element(type)));
   const ShapeId shape = r.slots[p].shape;
   std::vector<SlotId> inputs{p};
   if (mask.present()) inputs.push_back(masked(r, mask, shape, "load", where));
-  if (other.present()) inputs.push_back(r.fit(r.cast(r.read(other, "load", where), type, where), shape, "load", ".other", where));
-  return r.value(r.emit(Opcode::load, inputs, element(type), shape, where,
-                        {.list = {mask.present(), other.present(), attributes.cache, attributes.eviction, attributes.is_volatile}}));
+  if (other.present())
+    inputs.push_back(r.fit(r.cast(r.read(other, "load", where), type, where), shape, "load", ".other", where));
+  return r.value(r.emit(
+      Opcode::load, inputs, element(type), shape, where,
+      {.list = {mask.present(), other.present(), attributes.cache, attributes.eviction, attributes.is_volatile}}));
 }
 
 void store(Value pointer, Value value, Value mask, int cache, int eviction, Location where) {
@@ -47,7 +50,8 @@ void store(Value pointer, Value value, Value mask, int cache, int eviction, Loca
   r.emit(Opcode::store, inputs, {}, 0, where, {.list = {mask.present(), cache, eviction}});
 }
 
-Value make_descriptor(Value pointer, const Value* shape, const Value* strides, Sizes block, bool padding_nan, Location where) {
+Value make_descriptor(Value pointer, const Value* shape, const Value* strides, Sizes block, bool padding_nan,
+                      Location where) {
   Recording& r = current("make_descriptor", where);
   const SlotId p = r.read(pointer, "make_descriptor", where);
   const ElementType type = r.slots[p].type;
@@ -56,12 +60,14 @@ Value make_descriptor(Value pointer, const Value* shape, const Value* strides, S
     for (int i = 0; i < block.count; ++i) {
       const SlotId slot = r.read(list[i], "make_descriptor", where);
       if (list == strides && i + 1 == block.count && r.slots[slot].constant && r.slots[slot].number != 1)
-        r.mistake("make_descriptor", "the last stride must be 1; got " + std::to_string(r.slots[slot].number), "describe the transposed tensor and use tl::trans", where);
+        r.mistake("make_descriptor", "the last stride must be 1; got " + std::to_string(r.slots[slot].number),
+                  "describe the transposed tensor and use tl::trans", where);
       inputs.push_back(r.cast(slot, DType::i64, where));
     }
   const Shape sizes(block.data, block.data + block.count);
   if (!r.check_shape("make_descriptor", sizes, where)) return r.value(r.poison(where, type));
-  if (padding_nan && !is_float(type.dtype)) r.mistake("make_descriptor", std::string("NaN padding needs floats; got ") + name_of(type.dtype), {}, where);
+  if (padding_nan && !is_float(type.dtype))
+    r.mistake("make_descriptor", std::string("NaN padding needs floats; got ") + name_of(type.dtype), {}, where);
   std::vector<std::int64_t> attributes{padding_nan};
   attributes.insert(attributes.end(), sizes.begin(), sizes.end());
   return r.value(r.emit(Opcode::make_descriptor, inputs, {type.dtype, false, type.read_only}, r.shape(sizes), where,
@@ -72,7 +78,8 @@ Value descriptor_load(Value descriptor, const Value* offsets, int rank, Location
   Recording& r = current("descriptor_load", where);
   const SlotId d = r.read(descriptor, "descriptor_load", where);
   std::vector<SlotId> inputs{d};
-  for (int i = 0; i < rank; ++i) inputs.push_back(r.cast(r.read(offsets[i], "descriptor_load", where), DType::i32, where));
+  for (int i = 0; i < rank; ++i)
+    inputs.push_back(r.cast(r.read(offsets[i], "descriptor_load", where), DType::i32, where));
   return r.value(r.emit(Opcode::descriptor_load, inputs, element(r.slots[d].type.dtype), r.slots[d].shape, where, {}));
 }
 
@@ -82,11 +89,15 @@ void descriptor_store(Value descriptor, const Value* offsets, int rank, Value va
   const SlotId d = r.read(descriptor, "descriptor_store", where), v = r.read(value, "descriptor_store", where);
   if (r.is_poisoned(d) || r.is_poisoned(v)) return;
   if (!r.shape_of(v).empty() && r.slots[v].shape != r.slots[d].shape) {
-    r.mistake("descriptor_store", "the value must have the block's shape; got " + lang::shape_text(r.shape_of(v)) + ", expected " + lang::shape_text(r.shape_of(d)), {}, where);
+    r.mistake("descriptor_store",
+              "the value must have the block's shape; got " + lang::shape_text(r.shape_of(v)) + ", expected " +
+                  lang::shape_text(r.shape_of(d)),
+              {}, where);
     return;
   }
   std::vector<SlotId> inputs{d, r.broadcast(r.cast(v, r.slots[d].type.dtype, where), r.slots[d].shape, where)};
-  for (int i = 0; i < rank; ++i) inputs.push_back(r.cast(r.read(offsets[i], "descriptor_store", where), DType::i32, where));
+  for (int i = 0; i < rank; ++i)
+    inputs.push_back(r.cast(r.read(offsets[i], "descriptor_store", where), DType::i32, where));
   r.emit(Opcode::descriptor_store, inputs, {}, 0, where, {});
 }
 
@@ -99,13 +110,15 @@ Value atomic(const char* name, int kind, Value pointer, Value value, Value mask,
   const ShapeId shape = r.slots[p].shape;
   std::vector<SlotId> inputs{p, r.fit(r.cast(v, type, where), shape, name, "the value", where)};
   if (mask.present()) inputs.push_back(masked(r, mask, shape, name, where));
-  return r.value(r.emit(Opcode::atomic_rmw, inputs, element(type), shape, where, {.list = {kind, order, scope, mask.present()}}));
+  return r.value(
+      r.emit(Opcode::atomic_rmw, inputs, element(type), shape, where, {.list = {kind, order, scope, mask.present()}}));
 }
 
 Value compare_and_swap(Value pointer, Value expected, Value desired, int order, int scope, Location where) {
   Recording& r = current("atomic_cas", where);
   r.note_effect(trace::Effect::write);
-  const SlotId p = r.read(pointer, "atomic_cas", where), e = r.read(expected, "atomic_cas", where), d = r.read(desired, "atomic_cas", where);
+  const SlotId p = r.read(pointer, "atomic_cas", where), e = r.read(expected, "atomic_cas", where),
+               d = r.read(desired, "atomic_cas", where);
   const DType type = r.slots[p].type.dtype;
   if (r.is_poisoned(p) || r.is_poisoned(e) || r.is_poisoned(d)) return r.value(r.poison(where, element(type)));
   const ShapeId shape = r.slots[p].shape;
@@ -120,14 +133,16 @@ Value dot(Value a, Value b, Value accumulator, DType result, int precision, Loca
   Recording& r = current("dot", where);
   const SlotId x = r.read(a, "dot", where), y = r.read(b, "dot", where);
   SlotId acc = accumulator.present() ? r.read(accumulator, "dot", where) : lang::no_slot;
-  if (r.is_poisoned(x) || r.is_poisoned(y) || (accumulator.present() && r.is_poisoned(acc))) return r.value(r.poison(where, element(result)));
+  if (r.is_poisoned(x) || r.is_poisoned(y) || (accumulator.present() && r.is_poisoned(acc)))
+    return r.value(r.poison(where, element(result)));
   Shape s = r.shape_of(x);
   const Shape t = r.shape_of(y);
   const std::size_t rank = s.size();
   const bool batches = rank == 2 || s[0] == t[0];
   if (s[rank - 1] != t[rank - 2] || !batches) {
-    r.mistake("dot", std::string(batches ? "the inner sizes must agree" : "the batches must agree") + "; got " + lang::shape_text(s) + " and " + lang::shape_text(t) +
-                         ", expected [.., M, K] and [.., K, N]",
+    r.mistake("dot",
+              std::string(batches ? "the inner sizes must agree" : "the batches must agree") + "; got " +
+                  lang::shape_text(s) + " and " + lang::shape_text(t) + ", expected [.., M, K] and [.., K, N]",
               s[rank - 1] == t[rank - 1] ? "tl::trans(b)" : "", where);
     return r.value(r.poison(where, element(result)));
   }
@@ -136,7 +151,10 @@ Value dot(Value a, Value b, Value accumulator, DType result, int precision, Loca
   if (!accumulator.present()) {
     acc = r.broadcast(r.integer(result, 0, where), shape, where);
   } else if (r.slots[acc].shape != shape) {
-    r.mistake("dot", "the accumulator has the product's shape; got " + lang::shape_text(r.shape_of(acc)) + ", expected " + lang::shape_text(s), {}, where);
+    r.mistake("dot",
+              "the accumulator has the product's shape; got " + lang::shape_text(r.shape_of(acc)) + ", expected " +
+                  lang::shape_text(s),
+              {}, where);
     return r.value(r.poison(where, element(result)));
   }
   return r.value(r.emit(Opcode::dot, {x, y, acc}, element(result), shape, where, {.list = {precision}}));

@@ -76,12 +76,15 @@ Value copy(Value from, ElementType type, int, Location where) {
   return r->value(slot);
 }
 
-Value copy_descriptor(Value from, Location where) { return copy(from, current_or_null() ? current_or_null()->slots[from.slot].type : ElementType{}, 0, where); }
+Value copy_descriptor(Value from, Location where) {
+  return copy(from, current_or_null() ? current_or_null()->slots[from.slot].type : ElementType{}, 0, where);
+}
 
 void assign(Value to, Value from) {
   Recording& r = current("assign", {});
   if (to.recording != r.serial || to.slot >= r.slots.size()) {
-    r.mistake("assign", "a variable of another recording is assigned (static, global or stored)", "declare the variable inside the body", later(from));
+    r.mistake("assign", "a variable of another recording is assigned (static, global or stored)",
+              "declare the variable inside the body", later(from));
     return;
   }
   if (from.recording != r.serial || from.slot >= r.slots.size()) {
@@ -98,7 +101,8 @@ void assign_filled(Value to, Value scalar) {
   if (to.recording != r.serial || to.slot >= r.slots.size()) return assign(to, scalar);
   const lang::Slot& target = r.slots[to.slot];
   if (!target.initialised) {
-    r.mistake("assign", "a literal is assigned to a variable that has no shape yet", "write tl::full<dtype>({…}, value)", where);
+    r.mistake("assign", "a literal is assigned to a variable that has no shape yet",
+              "write tl::full<dtype>({…}, value)", where);
     r.slots[to.slot].poisoned = true;
     return;
   }
@@ -113,7 +117,8 @@ Value integer_literal(DType type, T value, Location where) {
   Recording* r = current_or_null();
   if (!r) return {};
   if (is_float(type)) {
-    if (type == DType::f16 && static_cast<double>(half(value)) > 65504) return literal(type, static_cast<double>(value), where);
+    if (type == DType::f16 && static_cast<double>(half(value)) > 65504)
+      return literal(type, static_cast<double>(value), where);
     std::uint64_t bits = 0;
     if (type == DType::f64) bits = std::bit_cast<std::uint64_t>(static_cast<double>(value));
     else if (type == DType::f32) bits = std::bit_cast<std::uint32_t>(static_cast<float>(value));
@@ -124,14 +129,17 @@ Value integer_literal(DType type, T value, Location where) {
   }
   const int width = bits_of(type);
   const bool negative = std::is_signed_v<T> && value < 0;
-  const std::uint64_t magnitude = negative ? std::uint64_t{0} - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
+  const std::uint64_t magnitude =
+      negative ? std::uint64_t{0} - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
   const std::uint64_t limit = is_signed_integer(type) ? (std::uint64_t{1} << (width - 1)) - (negative ? 0 : 1)
-                              : negative            ? 0
-                              : width == 64         ? ~std::uint64_t{0}
-                                                    : (std::uint64_t{1} << width) - 1;
+                              : negative              ? 0
+                              : width == 64           ? ~std::uint64_t{0}
+                                                      : (std::uint64_t{1} << width) - 1;
   if (magnitude > limit) {
-    r->mistake("literal", "a literal must fit its element type; got " + std::to_string(value) + ", expected a value of " + name_of(type),
-               "cast the tensor to a wider type first, tl::cast<…>(x)", where);
+    r->mistake(
+        "literal",
+        "a literal must fit its element type; got " + std::to_string(value) + ", expected a value of " + name_of(type),
+        "cast the tensor to a wider type first, tl::cast<…>(x)", where);
     return r->value(r->poison(where, element(type)));
   }
   return r->value(r->integer(type, static_cast<std::int64_t>(value), where));
@@ -151,9 +159,10 @@ Value literal(DType type, double value, Location where) {
     bits = std::bit_cast<std::uint64_t>(value);
   } else if (type == DType::f32) {
     // Beyond the largest float the conversion would be undefined.
-    const float f = std::abs(value) > static_cast<double>(std::numeric_limits<float>::max()) * (1 + 0x1p-25) && !std::isinf(value)
-                        ? std::numeric_limits<float>::infinity()
-                        : static_cast<float>(value);
+    const float f =
+        std::abs(value) > static_cast<double>(std::numeric_limits<float>::max()) * (1 + 0x1p-25) && !std::isinf(value)
+            ? std::numeric_limits<float>::infinity()
+            : static_cast<float>(value);
     rounded = f;
     bits = std::bit_cast<std::uint32_t>(f);
   } else if (type == DType::f16) {
@@ -164,7 +173,10 @@ Value literal(DType type, double value, Location where) {
     rounded = bfloat16(value);
   }
   if (std::isinf(rounded) && !std::isinf(value)) {
-    r->mistake("literal", "a literal must fit its element type; got " + std::to_string(value) + ", expected a value of " + name_of(type), {}, where);
+    r->mistake(
+        "literal",
+        "a literal must fit its element type; got " + std::to_string(value) + ", expected a value of " + name_of(type),
+        {}, where);
     return r->value(r->poison(where, element(type)));
   }
   return r->value(r->constant(type, bits, where));
@@ -176,14 +188,18 @@ long long size(Value value, int axis) {
   const Shape& shape = r.shape_of(slot);
   if (r.is_poisoned(slot)) return 1;
   if (axis >= 0 && axis < static_cast<int>(shape.size())) return shape[axis];
-  r.mistake("size", "no such dimension; got " + std::to_string(axis) + ", expected 0 to " + std::to_string(static_cast<int>(shape.size()) - 1), {}, later(value));
+  r.mistake("size",
+            "no such dimension; got " + std::to_string(axis) + ", expected 0 to " +
+                std::to_string(static_cast<int>(shape.size()) - 1),
+            {}, later(value));
   return 1;
 }
 
 Location later(Value a, Value b) {
   Recording* r = current_or_null();
   if (!r) return {};
-  const bool has_a = a.recording == r->serial && a.slot < r->slots.size(), has_b = b.recording == r->serial && b.slot < r->slots.size();
+  const bool has_a = a.recording == r->serial && a.slot < r->slots.size(),
+             has_b = b.recording == r->serial && b.slot < r->slots.size();
   if (!has_a && !has_b) return {};
   return r->slots[!has_b || (has_a && a.slot > b.slot) ? a.slot : b.slot].where;
 }
@@ -203,7 +219,8 @@ Value binary(Opcode opcode, Value a, Value b, DType operands, DType result, Loca
   if (!unify(r, slots, 2, operands, name, where)) return r.value(r.poison(where, element(result)));
   const bool has_attribute = opcode == Opcode::minimum || opcode == Opcode::maximum;
   const std::vector<std::int64_t> integers{attribute > 0 ? 1 : 0};
-  return r.value(r.emit(opcode, {slots[0], slots[1]}, element(result), r.slots[slots[0]].shape, where, {.vector = has_attribute ? &integers : nullptr}));
+  return r.value(r.emit(opcode, {slots[0], slots[1]}, element(result), r.slots[slots[0]].shape, where,
+                        {.vector = has_attribute ? &integers : nullptr}));
 }
 
 Value ternary(Opcode opcode, Value a, Value b, Value c, DType operands, Location where, int attribute) {
@@ -219,7 +236,8 @@ Value ternary(Opcode opcode, Value a, Value b, Value c, DType operands, Location
 Value select(Value condition, Value x, Value y, DType operands, bool pointers, Location where) {
   Recording& r = current("where", where);
   SlotId slots[] = {r.read(x, "where", where), r.read(y, "where", where), r.read(condition, "where", where)};
-  if (r.is_poisoned(slots[0]) || r.is_poisoned(slots[1]) || r.is_poisoned(slots[2])) return r.value(r.poison(where, element(operands)));
+  if (r.is_poisoned(slots[0]) || r.is_poisoned(slots[1]) || r.is_poisoned(slots[2]))
+    return r.value(r.poison(where, element(operands)));
   if (!pointers) {
     slots[0] = r.cast(slots[0], operands, where);
     slots[1] = r.cast(slots[1], operands, where);
@@ -251,7 +269,8 @@ SlotId moved_pointer(Recording& r, SlotId pointer, SlotId offset, bool subtract,
 
 // A compound assignment reads the variable as an operand of its own, at the line of the operand.
 Value named(Recording& r, Value variable, Location where) {
-  const ElementType type = variable.recording == r.serial && variable.slot < r.slots.size() ? r.slots[variable.slot].type : ElementType{};
+  const ElementType type =
+      variable.recording == r.serial && variable.slot < r.slots.size() ? r.slots[variable.slot].type : ElementType{};
   const Value read = copy(variable, type, 0, where);
   r.slots[read.slot].copied = false;
   return read;
@@ -315,11 +334,13 @@ Value program_axis(Opcode opcode, int axis, Location where) {
 Value arange(long long start, long long end, Location where) {
   Recording& r = current("arange", where);
   if (end <= start) {
-    r.mistake("arange", "the end must be above the start; got " + std::to_string(start) + " to " + std::to_string(end), {}, where);
+    r.mistake("arange", "the end must be above the start; got " + std::to_string(start) + " to " + std::to_string(end),
+              {}, where);
     return r.value(r.poison(where, element(DType::i32)));
   }
   if (!r.check_shape("arange", {end - start}, where)) return r.value(r.poison(where, element(DType::i32)));
-  return r.value(r.emit(Opcode::arange, {}, element(DType::i32), r.shape({end - start}), where, {.list = {start, end}}));
+  return r.value(
+      r.emit(Opcode::arange, {}, element(DType::i32), r.shape({end - start}), where, {.list = {start, end}}));
 }
 
 Value full(Value scalar, Sizes sizes, Location where) {
@@ -344,7 +365,10 @@ Value expand_dims(Value x, int axis, Location where) {
   const int rank = static_cast<int>(r.shape_of(slot).size());
   const int position = axis < 0 ? axis + rank + 1 : axis;
   if (position < 0 || position > rank) {
-    r.mistake("expand_dims", "the axis must be in the new shape; got " + std::to_string(axis) + ", expected 0 to " + std::to_string(rank), {}, where);
+    r.mistake(
+        "expand_dims",
+        "the axis must be in the new shape; got " + std::to_string(axis) + ", expected 0 to " + std::to_string(rank),
+        {}, where);
     return r.value(r.poison(where, r.slots[slot].type));
   }
   return r.value(r.expand(slot, position, where));
@@ -363,12 +387,16 @@ Value broadcast_to(Value x, Sizes sizes, Location where) {
   Recording& r = current("broadcast_to", where);
   const SlotId slot = r.read(x, "broadcast_to", where);
   const Shape target = to_shape(sizes);
-  if (r.is_poisoned(slot) || !r.check_shape("broadcast_to", target, where)) return r.value(r.poison(where, r.slots[slot].type));
+  if (r.is_poisoned(slot) || !r.check_shape("broadcast_to", target, where))
+    return r.value(r.poison(where, r.slots[slot].type));
   const Shape from = r.shape_of(slot);
   bool fits = from.size() <= target.size();
-  for (std::size_t i = 1; fits && i <= from.size(); ++i) fits = from[from.size() - i] == 1 || from[from.size() - i] == target[target.size() - i];
+  for (std::size_t i = 1; fits && i <= from.size(); ++i)
+    fits = from[from.size() - i] == 1 || from[from.size() - i] == target[target.size() - i];
   if (!fits) {
-    r.mistake("broadcast_to", "sizes must be equal or 1; got " + lang::shape_text(from) + ", expected " + lang::shape_text(target), {}, where);
+    r.mistake("broadcast_to",
+              "sizes must be equal or 1; got " + lang::shape_text(from) + ", expected " + lang::shape_text(target), {},
+              where);
     return r.value(r.poison(where, r.slots[slot].type));
   }
   return r.value(r.broadcast(slot, r.shape(target), where));
@@ -378,12 +406,16 @@ Value reshape(Value x, Sizes sizes, Location where) {
   Recording& r = current("reshape", where);
   const SlotId slot = r.read(x, "reshape", where);
   const Shape target = to_shape(sizes);
-  if (r.is_poisoned(slot) || !r.check_shape("reshape", target, where)) return r.value(r.poison(where, r.slots[slot].type));
+  if (r.is_poisoned(slot) || !r.check_shape("reshape", target, where))
+    return r.value(r.poison(where, r.slots[slot].type));
   std::int64_t before = 1, after = 1;
   for (const std::int64_t size : r.shape_of(slot)) before *= size;
   for (const std::int64_t size : target) after *= size;
   if (before != after) {
-    r.mistake("reshape", "the number of elements must stay; got " + lang::shape_text(r.shape_of(slot)) + " as " + lang::shape_text(target), {}, where);
+    r.mistake("reshape",
+              "the number of elements must stay; got " + lang::shape_text(r.shape_of(slot)) + " as " +
+                  lang::shape_text(target),
+              {}, where);
     return r.value(r.poison(where, r.slots[slot].type));
   }
   if (r.shape_of(slot).empty()) return r.value(r.broadcast(slot, r.shape(target), where));

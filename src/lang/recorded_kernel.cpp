@@ -78,8 +78,8 @@ Value parameter_as(int index, DType type) {
   return r.value(r.parameters[index]);
 }
 
-RecordedKernelPtr record(const KernelDescription& description, const ElementType* parameters, int parameter_count, void (*body)(const void*),
-                         const void* object) {
+RecordedKernelPtr record(const KernelDescription& description, const ElementType* parameters, int parameter_count,
+                         void (*body)(const void*), const void* object) {
   std::uint32_t serial = lang::next_serial++;
   if (serial == 0) serial = lang::next_serial++;
   Recording recording(serial);
@@ -100,16 +100,19 @@ RecordedKernelPtr record(const KernelDescription& description, const ElementType
   trace.kernel = name;
   trace.parameter_names = lang::parameter_names(description.parameter_names, parameter_count);
   for (int i = 0; i < description.constant_count; ++i)
-    trace.constants.emplace_back(std::string(description.constant_names[i]), lang::constant_text(description.constants[i]));
+    trace.constants.emplace_back(std::string(description.constant_names[i]),
+                                 lang::constant_text(description.constants[i]));
   if (const std::string wrong = trace::verify(trace.body); !wrong.empty())
     throw Error(ErrorCode::invalid_kernel, "kernel " + name + ": the recorded body is not well formed: " + wrong +
-                                               "\nhelp: this is a fault of teeny; please report the kernel\n" + trace::to_text(trace.body));
+                                               "\nhelp: this is a fault of teeny; please report the kernel\n" +
+                                               trace::to_text(trace.body));
   return std::make_shared<const RecordedKernel>(std::move(trace));
 }
 
 // ---- RecordedKernel
 
-RecordedKernel::RecordedKernel(trace::Trace&& trace) : trace_(std::make_unique<trace::Trace>(std::move(trace))), body_(trace::serialise(trace_->body)) {
+RecordedKernel::RecordedKernel(trace::Trace&& trace)
+    : trace_(std::make_unique<trace::Trace>(std::move(trace))), body_(trace::serialise(trace_->body)) {
   digest_ = support::to_hex(support::sha256(body_.data(), body_.size()));
   for (const trace::ValueId parameter : trace_->body.parameters) {
     const trace::Type& type = trace_->body.types[parameter];
@@ -133,8 +136,10 @@ namespace {
 
 [[noreturn]] void does_not_fit(const RecordedKernel& kernel, std::size_t index, const std::string& value) {
   const Parameter& parameter = kernel.parameters()[index];
-  throw Error(ErrorCode::invalid_argument, "launch: " + kernel.parameter_name(index) + " of kernel " + kernel.name() + " must fit its type; got " + value +
-                                               ", expected a value of " + name_of(parameter.dtype) + "\nhelp: declare the parameter with a wider type");
+  throw Error(ErrorCode::invalid_argument, "launch: " + kernel.parameter_name(index) + " of kernel " + kernel.name() +
+                                               " must fit its type; got " + value + ", expected a value of " +
+                                               name_of(parameter.dtype) +
+                                               "\nhelp: declare the parameter with a wider type");
 }
 
 std::uint64_t float_bits(DType type, double value) {
@@ -142,7 +147,12 @@ std::uint64_t float_bits(DType type, double value) {
   if (type == DType::f16) return half(value).bits();
   if (type == DType::bf16) return bfloat16(value).bits();
   const double limit = static_cast<double>(std::numeric_limits<float>::max());
-  const float narrow = std::isfinite(value) && std::abs(value) > limit ? (std::abs(value) < limit * (1 + 0x1p-25) ? std::copysign(std::numeric_limits<float>::max(), static_cast<float>(value > 0 ? 1 : -1)) : static_cast<float>(value > 0 ? 1 : -1) * std::numeric_limits<float>::infinity()) : static_cast<float>(value);
+  const float narrow =
+      std::isfinite(value) && std::abs(value) > limit
+          ? (std::abs(value) < limit * (1 + 0x1p-25)
+                 ? std::copysign(std::numeric_limits<float>::max(), static_cast<float>(value > 0 ? 1 : -1))
+                 : static_cast<float>(value > 0 ? 1 : -1) * std::numeric_limits<float>::infinity())
+          : static_cast<float>(value);
   return std::bit_cast<std::uint32_t>(narrow);
 }
 
@@ -159,19 +169,25 @@ std::uint64_t integer_argument(const RecordedKernel& kernel, std::size_t index, 
   if (is_float(type)) return float_bits(type, static_cast<double>(value));
   const int width = bits_of(type);
   const bool negative = std::is_signed_v<T> && value < 0;
-  const std::uint64_t magnitude = negative ? std::uint64_t{0} - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
+  const std::uint64_t magnitude =
+      negative ? std::uint64_t{0} - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
   const std::uint64_t limit = is_signed_integer(type) ? (std::uint64_t{1} << (width - 1)) - (negative ? 0 : 1)
                               : negative              ? 0
                               : width == 64           ? ~std::uint64_t{0}
                                                       : (std::uint64_t{1} << width) - 1;
   if (magnitude > limit) does_not_fit(kernel, index, std::to_string(value));
-  return width == 64 ? static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value) & ((std::uint64_t{1} << width) - 1);
+  return width == 64 ? static_cast<std::uint64_t>(value)
+                     : static_cast<std::uint64_t>(value) & ((std::uint64_t{1} << width) - 1);
 }
 
 }  // namespace
 
-std::uint64_t RecordedKernel::argument(std::size_t index, long long value) const { return integer_argument(*this, index, value); }
-std::uint64_t RecordedKernel::argument(std::size_t index, unsigned long long value) const { return integer_argument(*this, index, value); }
+std::uint64_t RecordedKernel::argument(std::size_t index, long long value) const {
+  return integer_argument(*this, index, value);
+}
+std::uint64_t RecordedKernel::argument(std::size_t index, unsigned long long value) const {
+  return integer_argument(*this, index, value);
+}
 std::uint64_t RecordedKernel::argument(std::size_t index, double value) const {
   const DType type = parameters_[index].dtype;
   if (!is_float(type)) does_not_fit(*this, index, std::to_string(value));
@@ -192,7 +208,9 @@ struct RecordingTable::State {
 
   RecordedKernelPtr find(const KernelDescription& description) const {
     for (const Entry& entry : entries)
-      if (std::equal(entry.constants.begin(), entry.constants.end(), description.constants, description.constants + description.constant_count)) return entry.kernel;
+      if (std::equal(entry.constants.begin(), entry.constants.end(), description.constants,
+                     description.constants + description.constant_count))
+        return entry.kernel;
     return nullptr;
   }
 };
@@ -200,8 +218,8 @@ struct RecordingTable::State {
 RecordingTable::RecordingTable() : state_(std::make_unique<State>()) {}
 RecordingTable::~RecordingTable() = default;
 
-RecordedKernelPtr RecordingTable::find_or_record(const KernelDescription& description, const ElementType* parameters, int parameter_count,
-                                                 void (*body)(const void*), const void* object) {
+RecordedKernelPtr RecordingTable::find_or_record(const KernelDescription& description, const ElementType* parameters,
+                                                 int parameter_count, void (*body)(const void*), const void* object) {
   {
     std::lock_guard lock(state_->mutex);
     if (RecordedKernelPtr found = state_->find(description)) return found;

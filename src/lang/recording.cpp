@@ -60,7 +60,9 @@ SlotId Recording::poison(const Location& where, ElementType type) {
 
 SlotId Recording::read(detail::Value value, const char* operation, const Location& where) {
   if (value.recording != serial || value.slot >= slots.size()) {
-    mistake(operation, "a run-time value of another recording is used here; got a static, global or stored value, expected one made by this run of the body",
+    mistake(operation,
+            "a run-time value of another recording is used here; got a static, global or stored value, expected one "
+            "made by this run of the body",
             "make the value inside the body", where);
     return poison(where);
   }
@@ -75,7 +77,8 @@ SlotId Recording::read(SlotId id, const char* operation, const Location& where) 
   for (std::uint32_t r = region(); r != home; r = regions[r].parent) {
     if (r == 0 || r == none) {
       const Construct& closed = constructs[regions[home].construct];
-      mistake(operation, "a value made inside the region of line " + std::to_string(closed.where.line()) + " is used after it",
+      mistake(operation,
+              "a value made inside the region of line " + std::to_string(closed.where.line()) + " is used after it",
               "declare the variable before the region and assign it inside", where);
       slots[id].poisoned = true;
       return id;
@@ -83,13 +86,15 @@ SlotId Recording::read(SlotId id, const char* operation, const Location& where) 
     in_combine |= constructs[regions[r].construct].form == Construct::Form::combine;
   }
   if (in_combine) {
-    mistake(operation, "a combine function uses a value from outside", "a combine function may use its parameters and constants only", where);
+    mistake(operation, "a combine function uses a value from outside",
+            "a combine function may use its parameters and constants only", where);
     return poison(where, slots[id].type);
   }
   return id;
 }
 
-std::uint32_t Recording::add_node(Node::Form form, Opcode opcode, std::span<const SlotId> inputs, const Location& where) {
+std::uint32_t Recording::add_node(Node::Form form, Opcode opcode, std::span<const SlotId> inputs,
+                                  const Location& where) {
   Node node{.form = form, .opcode = opcode, .region = region(), .where = where};
   node.first_operand = static_cast<std::uint32_t>(operands.size());
   node.operand_count = static_cast<std::uint32_t>(inputs.size());
@@ -124,8 +129,8 @@ void Recording::check_order_of_temporaries(Opcode opcode, std::span<const SlotId
   }
 }
 
-SlotId Recording::emit(Opcode opcode, std::span<const SlotId> inputs, ElementType type, ShapeId shape, const Location& where,
-                       const Attributes& attributes) {
+SlotId Recording::emit(Opcode opcode, std::span<const SlotId> inputs, ElementType type, ShapeId shape,
+                       const Location& where, const Attributes& attributes) {
   trace::Effect effect = trace::info(opcode).effect;
   const bool is_volatile = opcode == Opcode::load && attributes.list.size() == 5 && attributes.list.begin()[4] != 0;
   if (is_volatile) effect = trace::Effect::write;
@@ -212,8 +217,9 @@ ShapeId Recording::common_shape(SlotId a, SlotId b, const char* operation, const
   for (std::size_t i = 0; i < rank; ++i) {
     if (x[i] == 1) x[i] = y[i];
     if (x[i] == y[i] || y[i] == 1) continue;
-    mistake(operation, "shapes must broadcast; got " + shape_text(shape_of(a)) + " and " + shape_text(shape_of(b)) +
-                           ", expected equal sizes or 1 in dimension " + std::to_string(i),
+    mistake(operation,
+            "shapes must broadcast; got " + shape_text(shape_of(a)) + " and " + shape_text(shape_of(b)) +
+                ", expected equal sizes or 1 in dimension " + std::to_string(i),
             "x(tl::all, tl::none) makes a column of a vector, x(tl::none, tl::all) a row", where);
     return none;
   }
@@ -225,15 +231,21 @@ SlotId Recording::fit(SlotId slot, ShapeId target, const char* operation, const 
   const Shape& from = shape_of(slot);
   const Shape& to = shapes[target];
   bool fits = from.size() <= to.size();
-  for (std::size_t i = 0; fits && i < from.size(); ++i) fits = from[from.size() - 1 - i] == 1 || from[from.size() - 1 - i] == to[to.size() - 1 - i];
+  for (std::size_t i = 0; fits && i < from.size(); ++i)
+    fits = from[from.size() - 1 - i] == 1 || from[from.size() - 1 - i] == to[to.size() - 1 - i];
   if (fits) return broadcast(slot, target, where);
-  mistake(operation, std::string(what) + " must broadcast to the shape of the pointers; got " + shape_text(from) + ", expected " + shape_text(to), {}, where);
+  mistake(operation,
+          std::string(what) + " must broadcast to the shape of the pointers; got " + shape_text(from) + ", expected " +
+              shape_text(to),
+          {}, where);
   return poison(where);
 }
 
 bool Recording::check_shape(const char* operation, const Shape& dimensions, const Location& where) {
   if (dimensions.size() > static_cast<std::size_t>(trace::max_rank)) {
-    mistake(operation, "a tensor has at most " + std::to_string(trace::max_rank) + " dimensions; got " + shape_text(dimensions), {}, where);
+    mistake(operation,
+            "a tensor has at most " + std::to_string(trace::max_rank) + " dimensions; got " + shape_text(dimensions),
+            {}, where);
     return false;
   }
   std::int64_t elements = 1;
@@ -242,7 +254,11 @@ bool Recording::check_shape(const char* operation, const Shape& dimensions, cons
       elements *= size;
       continue;
     }
-    mistake(operation, size < 1 ? "a size must be 1 or more; got " + shape_text(dimensions) : "a tensor has at most " + std::to_string(trace::max_elements) + " elements; got " + shape_text(dimensions), {}, where);
+    mistake(operation,
+            size < 1 ? "a size must be 1 or more; got " + shape_text(dimensions)
+                     : "a tensor has at most " + std::to_string(trace::max_elements) + " elements; got " +
+                           shape_text(dimensions),
+            {}, where);
     return false;
   }
   return true;
@@ -254,7 +270,8 @@ void Recording::assign(SlotId to, SlotId from, const Location& where) {
     return;
   }
   if (!encloses(slots[to].region, region())) {
-    mistake("assign", "a variable of a region that has ended is assigned", "declare the variable before the region", where);
+    mistake("assign", "a variable of a region that has ended is assigned", "declare the variable before the region",
+            where);
     return;
   }
   const bool outer = straight(slots[to].region) != straight(region());
@@ -265,12 +282,15 @@ void Recording::assign(SlotId to, SlotId from, const Location& where) {
       mistake("assign", "a combine function assigns a variable from outside", "return the new value", where);
       return;
     }
-    if (std::find(construct.assigned.begin(), construct.assigned.end(), to) == construct.assigned.end()) construct.assigned.push_back(to);
+    if (std::find(construct.assigned.begin(), construct.assigned.end(), to) == construct.assigned.end())
+      construct.assigned.push_back(to);
   }
   const bool known = slots[to].initialised && !slots[to].poisoned && !slots[from].poisoned;
   if (outer && known && slots[to].shape != slots[from].shape) {
-    mistake("assign", "a variable declared outside of a region keeps its shape in it; got " + shape_text(shape_of(from)) + " at line " +
-                          std::to_string(where.line()) + ", expected " + shape_text(shape_of(to)) + " of line " + std::to_string(slots[to].shape_line),
+    mistake("assign",
+            "a variable declared outside of a region keeps its shape in it; got " + shape_text(shape_of(from)) +
+                " at line " + std::to_string(where.line()) + ", expected " + shape_text(shape_of(to)) + " of line " +
+                std::to_string(slots[to].shape_line),
             "give the variable its final shape before the region, tl::zeros or tl::broadcast_to", where);
     slots[to].poisoned = true;
     return;
@@ -312,13 +332,16 @@ void Recording::next_region(std::span<const SlotId> inputs) {
 }
 
 void Recording::close_construct(std::span<const SlotId> inputs) {
-  const std::uint32_t node = add_node(Node::Form::close, constructs[open.back()].opcode, inputs, constructs[open.back()].where);
+  const std::uint32_t node =
+      add_node(Node::Form::close, constructs[open.back()].opcode, inputs, constructs[open.back()].where);
   nodes[node].construct = open.back();
   const Construct& construct = constructs[open.back()];
-  const bool matters = construct.writes || construct.changes || construct.returns_value || construct.form == Construct::Form::combine ||
-                       construct.form == Construct::Form::rest;
+  const bool matters = construct.writes || construct.changes || construct.returns_value ||
+                       construct.form == Construct::Form::combine || construct.form == Construct::Form::rest;
   if (!matters) {
-    const char* name = construct.form == Construct::Form::for_loop ? "range" : construct.form == Construct::Form::branch ? "if_" : "while_";
+    const char* name = construct.form == Construct::Form::for_loop ? "range"
+                       : construct.form == Construct::Form::branch ? "if_"
+                                                                   : "while_";
     mistake(name, "the region stores nothing and changes no variable declared before it: it has no effect",
             "assign a variable that is declared outside; auto and by-value parameters make copies", construct.where);
   }
@@ -335,16 +358,16 @@ bool Recording::unwind_to(Construct::Form form) {
   return open.size() > 1;
 }
 
-void Recording::finish() {
-  unwind_to(Construct::Form::body);
-}
+void Recording::finish() { unwind_to(Construct::Form::body); }
 
 Recording& current(const char* operation, const Location& where) {
   if (Recording* recording = current_or_null()) return *recording;
-  throw Error(ErrorCode::invalid_kernel,
-              std::string(operation) + ": a run-time value is used outside of a kernel's body; got no recording, expected a call by "
-              "teeny::launch, compile or record\nhelp: call it from the kernel's operator(), or from what that calls",
-              where.file_name(), where.line());
+  throw Error(
+      ErrorCode::invalid_kernel,
+      std::string(operation) +
+          ": a run-time value is used outside of a kernel's body; got no recording, expected a call by "
+          "teeny::launch, compile or record\nhelp: call it from the kernel's operator(), or from what that calls",
+      where.file_name(), where.line());
 }
 
 bool depends_on(const Recording& recording, SlotId later, std::uint32_t earlier) {
@@ -352,7 +375,9 @@ bool depends_on(const Recording& recording, SlotId later, std::uint32_t earlier)
   // Backwards through the log: a node's operands were made before it.
   for (std::uint32_t i = static_cast<std::uint32_t>(recording.nodes.size()); i-- > earlier;) {
     const Node& node = recording.nodes[i];
-    const bool makes = std::any_of(wanted.begin(), wanted.end(), [&](SlotId s) { return s >= node.first_result && s < node.first_result + node.result_count; });
+    const bool makes = std::any_of(wanted.begin(), wanted.end(), [&](SlotId s) {
+      return s >= node.first_result && s < node.first_result + node.result_count;
+    });
     if (!makes) continue;
     if (i == earlier) return true;
     for (std::uint32_t k = 0; k < node.operand_count; ++k) wanted.push_back(recording.operands[node.first_operand + k]);
@@ -363,25 +388,32 @@ bool depends_on(const Recording& recording, SlotId later, std::uint32_t earlier)
 void check_effects_of_a_line(Recording& recording) {
   struct Use {
     std::uint32_t node;
-    std::uint32_t occurrence;   // of this very call; a host loop runs it again
+    std::uint32_t occurrence;  // of this very call; a host loop runs it again
   };
   std::vector<Use> uses;
   for (std::uint32_t i = 0; i < recording.nodes.size(); ++i) {
     const Node& node = recording.nodes[i];
-    if (node.form != Node::Form::operation || trace::info(node.opcode).effect == trace::Effect::pure || !recording.slots[node.first_result].used) continue;
+    if (node.form != Node::Form::operation || trace::info(node.opcode).effect == trace::Effect::pure ||
+        !recording.slots[node.first_result].used)
+      continue;
     const auto same = [&](const Node& other) {
-      return other.where.line() == node.where.line() && other.region == node.region && std::string_view(other.where.file_name()) == node.where.file_name();
+      return other.where.line() == node.where.line() && other.region == node.region &&
+             std::string_view(other.where.file_name()) == node.where.file_name();
     };
     // Within a macro all columns are one.
-    const auto same_call = [&](const Node& other) { return same(other) && other.where.column() == node.where.column() && other.opcode == node.opcode; };
+    const auto same_call = [&](const Node& other) {
+      return same(other) && other.where.column() == node.where.column() && other.opcode == node.opcode;
+    };
     std::uint32_t occurrence = 0;
     for (const Use& use : uses) occurrence += same_call(recording.nodes[use.node]);
     for (const Use& use : uses) {
       const Node& other = recording.nodes[use.node];
       if (use.occurrence != occurrence || !same(other) || same_call(other)) continue;
-      const bool writes = trace::info(node.opcode).effect == trace::Effect::write || trace::info(other.opcode).effect == trace::Effect::write;
+      const bool writes = trace::info(node.opcode).effect == trace::Effect::write ||
+                          trace::info(other.opcode).effect == trace::Effect::write;
       if (!writes || depends_on(recording, node.first_result, use.node)) continue;
-      recording.mistake(trace::info(std::max(node.opcode, other.opcode)).name, "two effects whose values are used stand on one line, and C++ leaves their order open",
+      recording.mistake(trace::info(std::max(node.opcode, other.opcode)).name,
+                        "two effects whose values are used stand on one line, and C++ leaves their order open",
                         "give each a name on its own line", node.where);
     }
     uses.push_back({i, occurrence});

@@ -1,7 +1,8 @@
 // The log that a running kernel body leaves behind, before it is an SSA form.
 //
-// Every C++ object of a run-time type is a slot; operations, copies and assignments are nodes in the order in which they ran.
-// Slots are never reused, so a log says by itself which variable a region assigns. graph.cpp turns the log into an SSA form.
+// Every C++ object of a run-time type is a slot; operations, copies and assignments are nodes in the order in which
+// they ran. Slots are never reused, so a log says by itself which variable a region assigns. graph.cpp turns the log
+// into an SSA form.
 #pragma once
 
 #include <cstdint>
@@ -33,16 +34,16 @@ struct Slot {
   ElementType type;
   Type::Form form = Type::Form::element;
   ShapeId shape = 0;
-  std::uint32_t region = 0;           // in which it was made
-  std::uint32_t shape_line = 0;       // of the assignment that gave it its shape
-  std::uint32_t effect = none;        // an unnamed value: the node of the last effect that it comes from
+  std::uint32_t region = 0;      // in which it was made
+  std::uint32_t shape_line = 0;  // of the assignment that gave it its shape
+  std::uint32_t effect = none;   // an unnamed value: the node of the last effect that it comes from
   bool initialised = true;
-  bool poisoned = false;              // follows from a mistake
+  bool poisoned = false;  // follows from a mistake
   bool born_poisoned = false;
   bool loop_variable = false;
-  bool copied = false;                // made by copying another variable
+  bool copied = false;  // made by copying another variable
   bool used = false;
-  bool constant = false;              // of a literal, whose value is `number`
+  bool constant = false;  // of a literal, whose value is `number`
   std::int64_t number = 0;
   Location where;
 };
@@ -52,12 +53,12 @@ struct Node {
   Form form;
   Opcode opcode = Opcode::yield;
   std::uint32_t region = 0;
-  std::uint32_t construct = 0;                          // of open, next, close
-  std::uint32_t first_operand = 0, operand_count = 0;   // in Recording::operands
-  std::uint32_t first_result = 0, result_count = 0;     // slots, consecutive
+  std::uint32_t construct = 0;                         // of open, next, close
+  std::uint32_t first_operand = 0, operand_count = 0;  // in Recording::operands
+  std::uint32_t first_result = 0, result_count = 0;    // slots, consecutive
   std::uint32_t first_integer = 0, integer_count = 0;
   std::uint32_t text = none;
-  ShapeId shape = 0;                                    // of an operation's result, when it was made
+  ShapeId shape = 0;  // of an operation's result, when it was made
   Location where;
 };
 
@@ -67,13 +68,13 @@ struct Construct {
   Form form = Form::body;
   Opcode opcode = Opcode::yield;
   std::uint32_t parent_region = none;
-  std::uint32_t region = 0;                // the one now recorded
+  std::uint32_t region = 0;  // the one now recorded
   bool returns_value = false;
-  bool writes = false;                     // holds an operation that keeps program order
+  bool writes = false;  // holds an operation that keeps program order
   bool reads = false;
-  bool changes = false;                    // assigns a variable from outside
-  std::vector<SlotId> assigned;            // those variables, in the order of first assignment
-  std::vector<SlotId> arguments;           // the index; a combine's parameters
+  bool changes = false;           // assigns a variable from outside
+  std::vector<SlotId> assigned;   // those variables, in the order of first assignment
+  std::vector<SlotId> arguments;  // the index; a combine's parameters
   std::vector<SlotId> inputs;
   std::vector<std::int64_t> integers;
   Location where;
@@ -87,9 +88,9 @@ struct RegionRecord {
 struct Mistake {
   std::string file;
   std::uint32_t line = 0;
-  std::string message;                     // `operation: rule; got …, expected …`
+  std::string message;  // `operation: rule; got …, expected …`
   std::string help;
-  std::size_t order = 0;                   // found before others of its line
+  std::size_t order = 0;  // found before others of its line
 };
 
 // What an operation has besides its operands.
@@ -110,10 +111,10 @@ class Recording {
   std::vector<SlotId> operands;
   std::vector<std::int64_t> integers;
   std::vector<std::string> texts;
-  std::vector<Shape> shapes;               // 0 is rank 0
-  std::vector<RegionRecord> regions;       // 0 is the body
-  std::vector<Construct> constructs;       // 0 is the body
-  std::vector<std::uint32_t> open;         // constructs, the innermost last
+  std::vector<Shape> shapes;          // 0 is rank 0
+  std::vector<RegionRecord> regions;  // 0 is the body
+  std::vector<Construct> constructs;  // 0 is the body
+  std::vector<std::uint32_t> open;    // constructs, the innermost last
   std::vector<SlotId> parameters;
   std::vector<Mistake> mistakes;
 
@@ -130,8 +131,8 @@ class Recording {
 
   // ---- objects
   SlotId new_slot(ElementType type, ShapeId shape, const Location& where);
-  // The slot behind a value, checked: of this recording, in scope, with a value as far as is known here. A poisoned slot is
-  // returned as it is; ask is_poisoned.
+  // The slot behind a value, checked: of this recording, in scope, with a value as far as is known here. A poisoned
+  // slot is returned as it is; ask is_poisoned.
   SlotId read(detail::Value value, const char* operation, const Location& where);
   SlotId read(SlotId slot, const char* operation, const Location& where);
   bool is_poisoned(SlotId slot) const { return slots[slot].poisoned; }
@@ -141,8 +142,8 @@ class Recording {
   // ---- operations on slots that were read; poison in, poison out
   SlotId emit(Opcode opcode, std::span<const SlotId> inputs, ElementType type, ShapeId shape, const Location& where,
               const Attributes& attributes);
-  SlotId emit(Opcode opcode, std::initializer_list<SlotId> inputs, ElementType type, ShapeId shape, const Location& where,
-              const Attributes& attributes = {}) {
+  SlotId emit(Opcode opcode, std::initializer_list<SlotId> inputs, ElementType type, ShapeId shape,
+              const Location& where, const Attributes& attributes = {}) {
     return emit(opcode, std::span<const SlotId>(inputs.begin(), inputs.size()), type, shape, where, attributes);
   }
   SlotId constant(DType type, std::uint64_t bits, const Location& where);
@@ -163,7 +164,7 @@ class Recording {
   // The innermost construct of one of these forms, after closing (with a mistake) what an exception left open in it.
   bool unwind_to(Construct::Form form);
   void note_effect(trace::Effect effect);
-  void finish();                                   // closes what return_if opened
+  void finish();  // closes what return_if opened
 
  private:
   void check_order_of_temporaries(Opcode opcode, std::span<const SlotId> inputs, const Location& where);
@@ -187,8 +188,8 @@ std::string at_line(const char* words, const Location& where, const Location& ne
 // All mistakes as one error.
 [[noreturn]] void throw_mistakes(const std::string& kernel, std::vector<Mistake> mistakes);
 
-// The log as an SSA form in canonical order: only `body` and `sites` are filled. Mistakes that only this form shows are added
-// to the recording; then the result is meaningless.
+// The log as an SSA form in canonical order: only `body` and `sites` are filled. Mistakes that only this form shows are
+// added to the recording; then the result is meaningless.
 trace::Trace build_trace(Recording& recording);
 
 }  // namespace teeny::lang

@@ -19,7 +19,8 @@ struct Gelu {
   auto operator()(auto x) const { return 0.5 * x * (1 + tl::erf(x * 0.70710678)); }
 };
 
-// c = epilogue(a b): a is [m, k], b [k, n], c [m, n], in rows of the given pitches. Programs are grouped in GROUP_M rows of tiles.
+// c = epilogue(a b): a is [m, k], b [k, n], c [m, n], in rows of the given pitches. Programs are grouped in GROUP_M
+// rows of tiles.
 template <class Epilogue = Identity>
 struct MatMul {
   int BM = 128, BN = 128, BK = 32, GROUP_M = 8, STAGES = 0;
@@ -27,8 +28,8 @@ struct MatMul {
   Epilogue epilogue = {};
   TEENY_PARAMETERS(a, b, c, m, n, k, stride_am, stride_bk, stride_cm);
   template <tl::Element A, tl::Element C>
-  void operator()(tl::Ptr<const A> a, tl::Ptr<const A> b, tl::Ptr<C> c, tl::i32 m, tl::i32 n, tl::i32 k, tl::i32 stride_am, tl::i32 stride_bk,
-                  tl::i32 stride_cm) const {
+  void operator()(tl::Ptr<const A> a, tl::Ptr<const A> b, tl::Ptr<C> c, tl::i32 m, tl::i32 n, tl::i32 k,
+                  tl::i32 stride_am, tl::i32 stride_bk, tl::i32 stride_cm) const {
     auto [pid_m, pid_n] = grouped(tl::program_id(0), tl::cdiv(m, BM), tl::cdiv(n, BN));
     auto rm = (pid_m * BM + tl::arange(0, BM)) % m;
     auto rn = (pid_n * BN + tl::arange(0, BN)) % n;
@@ -38,7 +39,8 @@ struct MatMul {
     auto acc = tl::zeros<tl::detail_::dot_t<A>>({BM, BN});
     for (auto k0 : tl::range(0, k, BK, {.stages = STAGES})) {
       acc = tl::dot(tl::load(a_ptrs, {.mask = rk(tl::none, tl::all) < k - k0, .other = 0}),
-                    tl::load(b_ptrs, {.mask = rk(tl::all, tl::none) < k - k0, .other = 0}), acc, {.precision = PRECISION});
+                    tl::load(b_ptrs, {.mask = rk(tl::all, tl::none) < k - k0, .other = 0}), acc,
+                    {.precision = PRECISION});
       a_ptrs += BK;
       b_ptrs += BK * stride_bk;
     }
@@ -67,7 +69,8 @@ struct MatMulDescriptor {
     auto bd = tl::make_descriptor(b, {n, k}, {k, 1}, {BN, BK});
     auto cd = tl::make_tensor_descriptor(c, {m, n}, {n, 1}, {BM, BN});
     auto acc = tl::zeros<float>({BM, BN});
-    for (auto k0 : tl::range(0, k, BK)) acc = tl::dot(ad.load({om, k0}), tl::trans(bd.load({on, k0})), acc, {.precision = PRECISION});
+    for (auto k0 : tl::range(0, k, BK))
+      acc = tl::dot(ad.load({om, k0}), tl::trans(bd.load({on, k0})), acc, {.precision = PRECISION});
     cd.store({om, on}, acc);
   }
 };
@@ -87,13 +90,15 @@ struct BatchMatMul {
 // Weights of four bits, eight to a word of qw [k / 8, n], times `scale`.
 struct Int4MatMul {
   int BM = 16, BN = 64, BK = 64;
-  void operator()(tl::Ptr<const teeny::half> a, tl::Ptr<const std::int32_t> qw, tl::Ptr<const teeny::half> scale, tl::Ptr<teeny::half> c, tl::i32 m,
-                  tl::i32 n, tl::i32 k) const {
-    auto rm = tl::program_id(0) * BM + tl::arange(0, BM), rn = tl::program_id(1) * BN + tl::arange(0, BN), rk = tl::arange(0, BK);
+  void operator()(tl::Ptr<const teeny::half> a, tl::Ptr<const std::int32_t> qw, tl::Ptr<const teeny::half> scale,
+                  tl::Ptr<teeny::half> c, tl::i32 m, tl::i32 n, tl::i32 k) const {
+    auto rm = tl::program_id(0) * BM + tl::arange(0, BM), rn = tl::program_id(1) * BN + tl::arange(0, BN),
+         rk = tl::arange(0, BK);
     auto acc = tl::zeros<float>({BM, BN});
     for (auto k0 : tl::range(0, k, BK)) {
       auto kk = k0 + rk;
-      auto av = tl::load(a + rm(tl::all, tl::none) * k + kk(tl::none, tl::all), {.mask = (rm < m)(tl::all, tl::none), .other = 0});
+      auto av = tl::load(a + rm(tl::all, tl::none) * k + kk(tl::none, tl::all),
+                         {.mask = (rm < m)(tl::all, tl::none), .other = 0});
       auto packed = tl::load(qw + tl::div(kk, 8)(tl::all, tl::none) * n + rn(tl::none, tl::all));
       auto nibble = ((packed >> (kk % 8 * 4)(tl::all, tl::none)) & 0xF) - 8;
       auto w = tl::cast<teeny::half>(nibble) * tl::load(scale + rn)(tl::none, tl::all);
@@ -110,7 +115,8 @@ struct Attention {
   tl::Precision PRECISION = tl::Precision::ieee;
   TEENY_PARAMETERS(q, k, v, out, lse, seq, scale);
   template <tl::Float D>
-  void operator()(tl::Ptr<const D> q, tl::Ptr<const D> k, tl::Ptr<const D> v, tl::Ptr<D> out, tl::Ptr<float> lse, tl::i32 seq, tl::f32 scale) const {
+  void operator()(tl::Ptr<const D> q, tl::Ptr<const D> k, tl::Ptr<const D> v, tl::Ptr<D> out, tl::Ptr<float> lse,
+                  tl::i32 seq, tl::f32 scale) const {
     auto start_m = tl::program_id(0) * BM;
     auto base = tl::program_id(1) * seq * HEAD;
     auto rm = start_m + tl::arange(0, BM), rn = tl::arange(0, BN), rd = tl::arange(0, HEAD);

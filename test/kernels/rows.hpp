@@ -29,7 +29,8 @@ struct Softmax {
 struct SoftmaxPersistent {
   int BLOCK = 1024, STAGES = 2;
   template <tl::Float D>
-  void operator()(tl::Ptr<D> out, tl::Ptr<const D> in, tl::i32 in_stride, tl::i32 out_stride, tl::i32 n_rows, tl::i32 n_cols) const {
+  void operator()(tl::Ptr<D> out, tl::Ptr<const D> in, tl::i32 in_stride, tl::i32 out_stride, tl::i32 n_rows,
+                  tl::i32 n_cols) const {
     auto cols = tl::arange(0, BLOCK);
     auto mask = cols < n_cols;
     for (auto row : tl::range(tl::program_id(0), n_rows, tl::num_programs(0), {.stages = STAGES})) {
@@ -64,8 +65,8 @@ struct LayerNorm {
   int BLOCK = 1024;
   TEENY_PARAMETERS(x, y, w, b, mean, rstd, stride, n, eps);
   template <tl::Float D>
-  void operator()(tl::Ptr<const D> x, tl::Ptr<D> y, tl::Ptr<const D> w, tl::Ptr<const D> b, tl::Ptr<float> mean_out, tl::Ptr<float> rstd_out,
-                  tl::i32 stride, tl::i32 n, tl::f32 eps) const {
+  void operator()(tl::Ptr<const D> x, tl::Ptr<D> y, tl::Ptr<const D> w, tl::Ptr<const D> b, tl::Ptr<float> mean_out,
+                  tl::Ptr<float> rstd_out, tl::i32 stride, tl::i32 n, tl::f32 eps) const {
     auto row = tl::program_id(0);
     x += row * stride;  // parameters are variables
     y += row * stride;
@@ -99,8 +100,9 @@ struct LayerNorm {
 struct LayerNormBackward {
   int GROUP = 64, BLOCK = 1024;
   template <tl::Float D>
-  void operator()(tl::Ptr<D> dx, tl::Ptr<const D> dy, tl::Ptr<float> dw, tl::Ptr<float> db, tl::Ptr<const D> x, tl::Ptr<const D> w,
-                  tl::Ptr<const float> mean, tl::Ptr<const float> rstd, tl::Ptr<std::int32_t> locks, tl::i32 stride, tl::i32 n) const {
+  void operator()(tl::Ptr<D> dx, tl::Ptr<const D> dy, tl::Ptr<float> dw, tl::Ptr<float> db, tl::Ptr<const D> x,
+                  tl::Ptr<const D> w, tl::Ptr<const float> mean, tl::Ptr<const float> rstd, tl::Ptr<std::int32_t> locks,
+                  tl::i32 stride, tl::i32 n) const {
     auto row = tl::program_id(0);
     auto cols = tl::arange(0, BLOCK);
     auto mask = cols < n;
@@ -184,8 +186,9 @@ struct LinearRecurrence {
     for (auto t0 : tl::range(0, n, BLOCK)) {
       auto i = t0 + t;
       auto av = tl::load(a + i, {.mask = i < n, .other = 1}), bv = tl::load(b + i, {.mask = i < n, .other = 0});
-      auto [as, bs] = tl::associative_scan(std::tuple{av, bv}, {.axis = 0},
-                                           [](auto a1, auto b1, auto a2, auto b2) { return std::tuple{a1 * a2, a2 * b1 + b2}; });
+      auto [as, bs] = tl::associative_scan(std::tuple{av, bv}, {.axis = 0}, [](auto a1, auto b1, auto a2, auto b2) {
+        return std::tuple{a1 * a2, a2 * b1 + b2};
+      });
       auto hs = as * carry + bs;
       tl::store(h + i, hs, {.mask = i < n});
       carry = tl::sum(tl::where(t == BLOCK - 1, hs, 0));
@@ -196,7 +199,8 @@ struct LinearRecurrence {
 // Positions of the extremes of the columns of a tile, and its running sums along rows.
 struct ArgExtremes {
   int ROWS = 8, COLS = 8;
-  void operator()(tl::Ptr<const float> x, tl::Ptr<std::int32_t> largest, tl::Ptr<std::int32_t> smallest, tl::Ptr<float> sums) const {
+  void operator()(tl::Ptr<const float> x, tl::Ptr<std::int32_t> largest, tl::Ptr<std::int32_t> smallest,
+                  tl::Ptr<float> sums) const {
     auto r = tl::arange(0, ROWS), c = tl::arange(0, COLS);
     auto at = r(tl::all, tl::none) * COLS + c(tl::none, tl::all);
     auto v = tl::load(x + at);

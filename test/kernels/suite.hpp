@@ -2,6 +2,7 @@
 #pragma once
 
 #include "elementwise.hpp"
+#include "everything.hpp"
 #include "matrix.hpp"
 #include "rows.hpp"
 #include "variables.hpp"
@@ -35,7 +36,9 @@ void for_each_recording(Visit&& visit) {
   visit("matmul f32", record<float, float>(MatMul{.BM = 64, .BN = 64}));
   visit("matmul bf16", record<bfloat16, float>(MatMul{}));
   visit("matmul f16 gelu", record<half, half>(MatMul{.epilogue = Gelu{}}));
-  visit("matmul lambda", record<float, float>(MatMul{.STAGES = 3, .PRECISION = tl::Precision::fast, .epilogue = [](auto x) { return tl::maximum(x, 0) * 2; }}));
+  visit("matmul lambda",
+        record<float, float>(MatMul{
+            .STAGES = 3, .PRECISION = tl::Precision::fast, .epilogue = [](auto x) { return tl::maximum(x, 0) * 2; }}));
   visit("matmul i8", record<std::int8_t, std::int32_t>(MatMul{}));
   visit("matmul descriptor", record<bfloat16>(MatMulDescriptor{}));
   visit("batch matmul", record(BatchMatMul{}));
@@ -45,6 +48,16 @@ void for_each_recording(Visit&& visit) {
   visit("statistics", record(Statistics{}));
   visit("nested", record(Nested{}));
   visit("early return", record(EarlyReturn{}));
+  visit("every float function", record<float>(EveryFloatFunction{}));
+  visit("every float function f16", record<half>(EveryFloatFunction{}));
+  visit("every integer function", record<std::int32_t>(EveryIntegerFunction{}));
+  visit("every integer function u8", record<std::uint8_t>(EveryIntegerFunction{}));
+  visit("every cast", record<float, std::int8_t>(EveryCast{}));
+  visit("every bitcast", record(EveryBitcast{}));
+  visit("every shape", record(EveryShape{}));
+  visit("every reduction", record(EveryReduction{}));
+  visit("every atomic", record(EveryAtomic{}));
+  visit("every hint", record(EveryHint{}));
 }
 
 }  // namespace kernels

@@ -50,7 +50,8 @@ struct Statistics {
     tl::store(out + 6, v[1]);
     tl::store(out + 7, v[2]);
     tl::store(out + 8, y);
-    auto z = tl::if_(n > 3, [&] { return y + 1; }, [&] { return y * 2; });
+    auto z = tl::if_(
+        n > 3, [&] { return y + 1; }, [&] { return y * 2; });
     tl::store(out + 9, z);
   }
 };

@@ -1,7 +1,8 @@
-// The recorder as the language's templates see it: opaque ids in, opaque ids out, everything out of line. A kernel body runs
-// between the opening and closing of a recording on one thread; each C++ object of a run-time type holds a slot of it.
-// Mistakes are collected by the recording, never thrown here; a result that follows from a mistake is poisoned and silent.
-// Outside of a recording every function but `undefined`, `copy` and `literal` throws teeny::Error(invalid_kernel).
+// The recorder as the language's templates see it: opaque ids in, opaque ids out, everything out of line. A kernel body
+// runs between the opening and closing of a recording on one thread; each C++ object of a run-time type holds a slot of
+// it. Mistakes are collected by the recording, never thrown here; a result that follows from a mistake is poisoned and
+// silent. Outside of a recording every function but `undefined`, `copy` and `literal` throws
+// teeny::Error(invalid_kernel).
 #pragma once
 
 #include <cstddef>
@@ -41,8 +42,8 @@ struct Sizes {
 // ---- objects
 TEENY_EXPORT Value undefined(ElementType type, int rank, Location where);
 TEENY_EXPORT Value copy(Value from, ElementType type, int rank, Location where);
-TEENY_EXPORT void assign(Value to, Value from);                      // where: the line that `from` carries
-TEENY_EXPORT void assign_filled(Value to, Value scalar);             // a literal takes the variable's shape
+TEENY_EXPORT void assign(Value to, Value from);           // where: the line that `from` carries
+TEENY_EXPORT void assign_filled(Value to, Value scalar);  // a literal takes the variable's shape
 TEENY_EXPORT Value literal(DType type, long long value, Location where);
 TEENY_EXPORT Value literal(DType type, unsigned long long value, Location where);
 TEENY_EXPORT Value literal(DType type, double value, Location where);
@@ -52,8 +53,10 @@ TEENY_EXPORT Location later(Value a, Value b = {});
 
 // ---- element-wise: operands are cast to `operands`, then broadcast against each other
 TEENY_EXPORT Value unary(Opcode opcode, Value x, Location where);
-TEENY_EXPORT Value binary(Opcode opcode, Value a, Value b, DType operands, DType result, Location where, int attribute = -1);
-TEENY_EXPORT Value ternary(Opcode opcode, Value a, Value b, Value c, DType operands, Location where, int attribute = -1);
+TEENY_EXPORT Value binary(Opcode opcode, Value a, Value b, DType operands, DType result, Location where,
+                          int attribute = -1);
+TEENY_EXPORT Value ternary(Opcode opcode, Value a, Value b, Value c, DType operands, Location where,
+                           int attribute = -1);
 TEENY_EXPORT Value select(Value condition, Value x, Value y, DType operands, bool pointers, Location where);
 TEENY_EXPORT Value add_pointer(Value pointer, Value offset, bool subtract, Location where);
 TEENY_EXPORT void compound(Opcode opcode, Value to, Value operand, DType operands);
@@ -68,7 +71,8 @@ TEENY_EXPORT Value arange(long long start, long long end, Location where);
 TEENY_EXPORT Value full(Value scalar, Sizes shape, Location where);
 TEENY_EXPORT Value full_like(Value scalar, Value shape_of, Location where);
 TEENY_EXPORT Value expand_dims(Value x, int axis, Location where);
-TEENY_EXPORT Value insert_dimensions(Value x, std::uint32_t new_dimensions, int rank, Location where);  // a bit for each new one
+TEENY_EXPORT Value insert_dimensions(Value x, std::uint32_t new_dimensions, int rank,
+                                     Location where);  // a bit for each new one
 TEENY_EXPORT Value broadcast_to(Value x, Sizes shape, Location where);
 TEENY_EXPORT Value reshape(Value x, Sizes shape, Location where);
 TEENY_EXPORT Value transpose(Value x, Sizes order, Location where);
@@ -81,22 +85,26 @@ struct LoadAttributes {
 };
 TEENY_EXPORT Value load(Value pointer, Value mask, Value other, LoadAttributes attributes, Location where);
 TEENY_EXPORT void store(Value pointer, Value value, Value mask, int cache, int eviction, Location where);
-TEENY_EXPORT Value make_descriptor(Value pointer, const Value* shape, const Value* strides, Sizes block, bool padding_nan, Location where);
+TEENY_EXPORT Value make_descriptor(Value pointer, const Value* shape, const Value* strides, Sizes block,
+                                   bool padding_nan, Location where);
 TEENY_EXPORT Value copy_descriptor(Value from, Location where);
 TEENY_EXPORT Value descriptor_load(Value descriptor, const Value* offsets, int rank, Location where);
 TEENY_EXPORT void descriptor_store(Value descriptor, const Value* offsets, int rank, Value value, Location where);
-TEENY_EXPORT Value atomic(const char* name, int kind, Value pointer, Value value, Value mask, int order, int scope, Location where);
+TEENY_EXPORT Value atomic(const char* name, int kind, Value pointer, Value value, Value mask, int order, int scope,
+                          Location where);
 TEENY_EXPORT Value compare_and_swap(Value pointer, Value expected, Value desired, int order, int scope, Location where);
 TEENY_EXPORT void barrier(Location where);
 
 // ---- matrix, reductions; `axis` is null for all axes
 TEENY_EXPORT Value dot(Value a, Value b, Value accumulator, DType result, int precision, Location where);
 enum class Reduction : std::uint8_t { sum, max, min, argmax, argmin };
-TEENY_EXPORT Value reduce(const char* name, Reduction kind, Value x, DType accumulate, const int* axis, bool keep_dims, Location where);
+TEENY_EXPORT Value reduce(const char* name, Reduction kind, Value x, DType accumulate, const int* axis, bool keep_dims,
+                          Location where);
 TEENY_EXPORT Value running_sum(Value x, DType accumulate, int axis, bool reverse, Location where);
-// Opens the region of a reduce or scan over `inputs`, whose 2 * count arguments it writes to `arguments`; the close yields
-// `count` values and writes the results.
-TEENY_EXPORT void open_combine(Opcode opcode, const Value* inputs, int count, int axis, bool reverse, Value* arguments, Location where);
+// Opens the region of a reduce or scan over `inputs`, whose 2 * count arguments it writes to `arguments`; the close
+// yields `count` values and writes the results.
+TEENY_EXPORT void open_combine(Opcode opcode, const Value* inputs, int count, int axis, bool reverse, Value* arguments,
+                               Location where);
 TEENY_EXPORT void close_combine(const Value* yields, Value* results, int count);
 
 // ---- control

@@ -1,5 +1,5 @@
-// Names and values of a kernel's constants, without a macro: structured bindings over the aggregate give the fields, and the
-// compiler's own text of a pointer to a field gives its name.
+// Names and values of a kernel's constants, without a macro: structured bindings over the aggregate give the fields,
+// and the compiler's own text of a pointer to a field gives its name.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ namespace teeny::detail {
 // A constant's value, for comparing and for people.
 struct Constant {
   enum class Form : std::uint8_t { integer, unsigned_integer, floating, boolean, function } form = Form::integer;
-  std::uint64_t bits = 0;   // the integer, or the bits of the value as a double
+  std::uint64_t bits = 0;  // the integer, or the bits of the value as a double
   bool operator==(const Constant&) const = default;
 };
 
@@ -26,12 +26,15 @@ constexpr Constant constant_of(const T& value) {
   if constexpr (std::is_same_v<T, bool>) return {Constant::Form::boolean, value};
   else if constexpr (std::is_enum_v<T>) return constant_of(static_cast<std::underlying_type_t<T>>(value));
   else if constexpr (std::is_integral_v<T>)
-    return {std::is_signed_v<T> ? Constant::Form::integer : Constant::Form::unsigned_integer, static_cast<std::uint64_t>(value)};
-  else if constexpr (std::is_floating_point_v<T>) return {Constant::Form::floating, std::bit_cast<std::uint64_t>(static_cast<double>(value))};
+    return {std::is_signed_v<T> ? Constant::Form::integer : Constant::Form::unsigned_integer,
+            static_cast<std::uint64_t>(value)};
+  else if constexpr (std::is_floating_point_v<T>)
+    return {Constant::Form::floating, std::bit_cast<std::uint64_t>(static_cast<double>(value))};
   else {
-    static_assert(std::is_empty_v<T>,
-                  "teeny: a kernel's constant must be a number, a bool, an enum or a function object without captures; pass "
-                  "run-time values as arguments");
+    static_assert(
+        std::is_empty_v<T>,
+        "teeny: a kernel's constant must be a number, a bool, an enum or a function object without captures; pass "
+        "run-time values as arguments");
     return {Constant::Form::function, 0};
   }
 }
@@ -54,10 +57,10 @@ consteval int field_count() {
 // Calls visit(field&…) with every field of an aggregate.
 template <int N, class T, class F>
 constexpr decltype(auto) with_fields(const T& t, F&& visit) {
-#define TEENY_FIELDS(n, ...)           \
-  else if constexpr (N == n) {         \
-    const auto& [__VA_ARGS__] = t;     \
-    return visit(__VA_ARGS__);         \
+#define TEENY_FIELDS(n, ...)       \
+  else if constexpr (N == n) {     \
+    const auto& [__VA_ARGS__] = t; \
+    return visit(__VA_ARGS__);     \
   }
   if constexpr (N == 0) return visit();
   TEENY_FIELDS(1, a)
@@ -91,16 +94,19 @@ template <class K>
 consteval int constant_count() {
   if constexpr (std::is_empty_v<K>) return 0;
   constexpr int count = std::is_empty_v<K> ? 0 : field_count<K>();
-  static_assert(std::is_empty_v<K> || count > 0,
-                "teeny: a kernel is an aggregate of constants that all have defaults: a number, a bool, an enum or a function "
-                "object without captures");
+  static_assert(
+      std::is_empty_v<K> || count > 0,
+      "teeny: a kernel is an aggregate of constants that all have defaults: a number, a bool, an enum or a function "
+      "object without captures");
   return count;
 }
 
 template <class K>
 constexpr std::array<Constant, constant_count<K>()> constants_of(const K& kernel) {
   if constexpr (std::is_empty_v<K>) return {};
-  else return with_fields<constant_count<K>()>(kernel, [](const auto&... field) { return std::array<Constant, sizeof...(field)>{constant_of(field)...}; });
+  else
+    return with_fields<constant_count<K>()>(
+        kernel, [](const auto&... field) { return std::array<Constant, sizeof...(field)>{constant_of(field)...}; });
 }
 
 template <class T>
@@ -112,7 +118,9 @@ consteval const char* pointer_text() {
   return __PRETTY_FUNCTION__;
 }
 
-consteval bool is_word(char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+consteval bool is_word(char c) {
+  return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
 
 consteval std::string_view last_word(std::string_view text) {
   while (!text.empty() && !is_word(text.back())) text.remove_suffix(1);
@@ -138,7 +146,8 @@ template <class K>
 consteval std::array<std::string_view, constant_count<K>()> constant_names() {
   return []<std::size_t... I>(std::index_sequence<I...>) {
     return std::array<std::string_view, sizeof...(I)>{constant_name<K, I>()...};
-  }(std::make_index_sequence<constant_count<K>()>{});
+  }
+  (std::make_index_sequence<constant_count<K>()>{});
 }
 
 // The type's name as the compiler prints it: for people, never compared or hashed.

@@ -6,8 +6,8 @@
 namespace teeny::tl {
 
 struct RangeOptions {
-  int stages = 0;   // copies in flight in a software pipeline; 0: the compiler's choice
-  int unroll = 0;   // bodies at a time; 0: the compiler's choice
+  int stages = 0;  // copies in flight in a software pipeline; 0: the compiler's choice
+  int unroll = 0;  // bodies at a time; 0: the compiler's choice
 };
 
 namespace detail_ {
@@ -22,7 +22,8 @@ consteval DType index_dtype() {
 }
 // i32 unless a bound does not fit it.
 template <class... T>
-using index_t = std::conditional_t<((bits_of(index_dtype<T>()) == 64 || index_dtype<T>() == DType::u32) || ...), std::int64_t, std::int32_t>;
+using index_t = std::conditional_t<((bits_of(index_dtype<T>()) == 64 || index_dtype<T>() == DType::u32) || ...),
+                                   std::int64_t, std::int32_t>;
 template <Index T>
 detail::Value index_value(const T& value, Location where) {
   if constexpr (is_tensor<T>) return value.value();
@@ -37,11 +38,13 @@ class RangeBase {
   End end() { return {}; }
 
  protected:
-  RangeBase(detail::Value lower, detail::Value upper, detail::Value step, DType index, RangeOptions options, Location where)
+  RangeBase(detail::Value lower, detail::Value upper, detail::Value step, DType index, RangeOptions options,
+            Location where)
       : lower_(lower), upper_(upper), step_(step), index_(index), options_(options), where_(where) {}
   ~RangeBase() {
     if (open_) detail::close_for(false);
-    else if (!used_) detail::mistake("range", "a range that no loop runs over", "write for (auto i : tl::range(a, b))", where_);
+    else if (!used_)
+      detail::mistake("range", "a range that no loop runs over", "write for (auto i : tl::range(a, b))", where_);
   }
   detail::Value open() {
     used_ = open_ = true;
@@ -86,13 +89,15 @@ class Range : public RangeBase {
 
 template <class F>
 constexpr void check_by_reference() {
-  static_assert(std::is_trivially_copyable_v<std::remove_cvref_t<F>>, "teeny: the lambda copies a tensor: capture by reference, [&]");
+  static_assert(std::is_trivially_copyable_v<std::remove_cvref_t<F>>,
+                "teeny: the lambda copies a tensor: capture by reference, [&]");
 }
 template <class C>
 constexpr void check_condition() {
   static_assert(is_tensor<C>, "teeny: the condition must be a run-time value; for a constant use if or if constexpr");
   if constexpr (is_tensor<C>) {
-    static_assert(C::rank == 0, "teeny: the condition must be one value, not a tensor: use tl::where, or tl::max(mask) != 0");
+    static_assert(C::rank == 0,
+                  "teeny: the condition must be one value, not a tensor: use tl::where, or tl::max(mask) != 0");
     static_assert(std::same_as<typename C::dtype, bool>, "teeny: the condition must be Scalar<bool>: write x != 0");
   }
 }
@@ -107,16 +112,21 @@ struct Nothing {};
 
 // for (auto i : tl::range(a, b, step)): i = a, a + step, … below b, at run time; the step is positive.
 template <detail_::Index A, detail_::Index B, detail_::Index S = int>
-detail_::Range<detail_::index_t<A, B, S>> range(A lower, B upper, S step = 1, RangeOptions options = {}, Location where = Location::current()) {
-  return {detail_::index_value(lower, where), detail_::index_value(upper, where), detail_::index_value(step, where), options, where};
+detail_::Range<detail_::index_t<A, B, S>> range(A lower, B upper, S step = 1, RangeOptions options = {},
+                                                Location where = Location::current()) {
+  return {detail_::index_value(lower, where), detail_::index_value(upper, where), detail_::index_value(step, where),
+          options, where};
 }
 template <detail_::Index A, detail_::Index B>
-detail_::Range<detail_::index_t<A, B>> range(A lower, B upper, RangeOptions options, Location where = Location::current()) {
-  return {detail_::index_value(lower, where), detail_::index_value(upper, where), detail_::index_value(1, where), options, where};
+detail_::Range<detail_::index_t<A, B>> range(A lower, B upper, RangeOptions options,
+                                             Location where = Location::current()) {
+  return {detail_::index_value(lower, where), detail_::index_value(upper, where), detail_::index_value(1, where),
+          options, where};
 }
 template <detail_::Index B>
 detail_::Range<detail_::index_t<B>> range(B upper, RangeOptions options = {}, Location where = Location::current()) {
-  return {detail_::index_value(0, where), detail_::index_value(upper, where), detail_::index_value(1, where), options, where};
+  return {detail_::index_value(0, where), detail_::index_value(upper, where), detail_::index_value(1, where), options,
+          where};
 }
 
 // A loop of the host: its body is recorded once for each value.
@@ -149,7 +159,8 @@ auto if_(C condition, T&& then, E&& otherwise = {}, Location where = Location::c
     using X = std::invoke_result_t<T&>;
     if constexpr (std::is_void_v<X>) {
       if constexpr (two)
-        static_assert(std::is_void_v<std::invoke_result_t<E&>>, "teeny: one branch of if_ returns a value and the other does not");
+        static_assert(std::is_void_v<std::invoke_result_t<E&>>,
+                      "teeny: one branch of if_ returns a value and the other does not");
       detail::open_if(condition.value(), false, where);
       then();
       if constexpr (two) {

@@ -15,8 +15,8 @@ struct AssertOptions {
 
 // The launch fails with `text` where the condition is false (and the mask holds).
 template <int R>
-void device_assert(Tensor<bool, R> condition, const char* text = "", std::type_identity_t<AssertOptions<R>> options = {},
-                   Location where = Location::current()) {
+void device_assert(Tensor<bool, R> condition, const char* text = "",
+                   std::type_identity_t<AssertOptions<R>> options = {}, Location where = Location::current()) {
   detail::device_assert(condition.value(), options.mask.value, text, where);
 }
 

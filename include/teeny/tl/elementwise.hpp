@@ -5,8 +5,8 @@
 
 namespace teeny::tl {
 
-// A value next to a tensor of element type D and rank R: a tensor of at most that rank and any element type (converted, as
-// Triton does), or a literal.
+// A value next to a tensor of element type D and rank R: a tensor of at most that rank and any element type (converted,
+// as Triton does), or a literal.
 template <class D, int R>
 class ValueArgument {
  public:
@@ -14,27 +14,26 @@ class ValueArgument {
   template <class E, int S>
   ValueArgument(Tensor<E, S> tensor) : value(tensor.value()) {
     static_assert(S <= R, "teeny: the value has a higher rank than the pointers");
-    static_assert(std::is_pointer_v<E> == std::is_pointer_v<D>, "teeny: one of value and element type is a pointer, the other is not");
+    static_assert(std::is_pointer_v<E> == std::is_pointer_v<D>,
+                  "teeny: one of value and element type is a pointer, the other is not");
   }
   template <Literal T>
   ValueArgument(T literal, Location where = Location::current()) : value(record_literal(dtype_of<D>, literal, where)) {
     static_assert(!(Int<D> && std::floating_point<T>), "teeny: float literal for an integer element");
   }
-  ValueArgument(Inf literal, Location where = Location::current())
-    requires Float<D>
+  ValueArgument(Inf literal, Location where = Location::current()) requires Float<D>
       : value(record_literal(dtype_of<D>, literal, where)) {}
-  ValueArgument(Nan literal, Location where = Location::current())
-    requires Float<D>
+  ValueArgument(Nan literal, Location where = Location::current()) requires Float<D>
       : value(record_literal(dtype_of<D>, literal, where)) {}
   detail::Value value;
 };
 
 // ---- from the list
-#define TEENY_UNARY(name, Concept, words)                                                  \
-  template <class D, int R>                                                                \
-  Tensor<D, R> name(Tensor<D, R> x, Location where = Location::current()) {                \
-    static_assert(Concept, "teeny: " #name " needs " words);                               \
-    return {Raw{}, detail::unary(detail::Opcode::name, x.value(), where)};                 \
+#define TEENY_UNARY(name, Concept, words)                                   \
+  template <class D, int R>                                                 \
+  Tensor<D, R> name(Tensor<D, R> x, Location where = Location::current()) { \
+    static_assert(Concept, "teeny: " #name " needs " words);                \
+    return {Raw{}, detail::unary(detail::Opcode::name, x.value(), where)};  \
   }
 #define TEENY_UNARY_any(name)
 #define TEENY_UNARY_special(name)
@@ -42,18 +41,18 @@ class ValueArgument {
 #define TEENY_UNARY_floating(name) TEENY_UNARY(name, Float<D>, "a float tensor")
 #define TEENY_UNARY_integer_or_bool(name) TEENY_UNARY(name, !Float<D>, "an integer or a mask")
 
-#define TEENY_BINARY(name, family)                                                                            \
-  template <class A, int R, class B, int S>                                                                   \
-  auto name(Tensor<A, R> a, Tensor<B, S> b, Location where = Location::current()) {                           \
-    return detail_::apply<detail::Opcode::name, detail_::Family::family>(a, b, where);                        \
-  }                                                                                                           \
-  template <class A, int R, Literal T>                                                                        \
-  auto name(Tensor<A, R> a, T b, Location where = Location::current()) {                                      \
-    return detail_::apply_right<detail::Opcode::name, detail_::Family::family>(a, b, where);                  \
-  }                                                                                                           \
-  template <class A, int R, Literal T>                                                                        \
-  auto name(T a, Tensor<A, R> b, Location where = Location::current()) {                                      \
-    return detail_::apply_left<detail::Opcode::name, detail_::Family::family>(a, b, where);                   \
+#define TEENY_BINARY(name, family)                                                           \
+  template <class A, int R, class B, int S>                                                  \
+  auto name(Tensor<A, R> a, Tensor<B, S> b, Location where = Location::current()) {          \
+    return detail_::apply<detail::Opcode::name, detail_::Family::family>(a, b, where);       \
+  }                                                                                          \
+  template <class A, int R, Literal T>                                                       \
+  auto name(Tensor<A, R> a, T b, Location where = Location::current()) {                     \
+    return detail_::apply_right<detail::Opcode::name, detail_::Family::family>(a, b, where); \
+  }                                                                                          \
+  template <class A, int R, Literal T>                                                       \
+  auto name(T a, Tensor<A, R> b, Location where = Location::current()) {                     \
+    return detail_::apply_left<detail::Opcode::name, detail_::Family::family>(a, b, where);  \
   }
 #define TEENY_BINARY_special(name)
 #define TEENY_BINARY_number(name) TEENY_BINARY(name, division)
@@ -77,16 +76,17 @@ class ValueArgument {
 
 // ---- the rest
 struct NanOptions {
-  bool propagate_nan = false;   // a NaN operand gives NaN; otherwise it loses
+  bool propagate_nan = false;  // a NaN operand gives NaN; otherwise it loses
 };
 
-#define TEENY_WITH_NAN(name)                                                                                                     \
-  template <class A, int R, class B, int S>                                                                                      \
-  auto name(Tensor<A, R> a, Tensor<B, S> b, NanOptions options, Location where = Location::current()) {                          \
-    detail_::check_operands<detail_::Family::division, A, B>();                                                                  \
-    using P = promote_t<A, B>;                                                                                                   \
-    return Tensor<P, detail_::larger(R, S)>(                                                                                     \
-        Raw{}, detail::binary(detail::Opcode::name, a.value(), b.value(), dtype_of<P>, dtype_of<P>, where, options.propagate_nan)); \
+#define TEENY_WITH_NAN(name)                                                                               \
+  template <class A, int R, class B, int S>                                                                \
+  auto name(Tensor<A, R> a, Tensor<B, S> b, NanOptions options, Location where = Location::current()) {    \
+    detail_::check_operands<detail_::Family::division, A, B>();                                            \
+    using P = promote_t<A, B>;                                                                             \
+    return Tensor<P, detail_::larger(R, S)>(                                                               \
+        Raw{}, detail::binary(detail::Opcode::name, a.value(), b.value(), dtype_of<P>, dtype_of<P>, where, \
+                              options.propagate_nan));                                                     \
   }
 TEENY_WITH_NAN(minimum)
 TEENY_WITH_NAN(maximum)
@@ -205,13 +205,14 @@ auto where(Tensor<C, Q> condition, X x, Y y, Location where = Location::current(
   using D = typename decltype(detail_::select_type<X, Y>())::type;
   constexpr int rank = detail_::larger(Q, detail_::larger(detail_::Side<X>::rank, detail_::Side<Y>::rank));
   const detail::Value a = detail_::side<D>(x, where), b = detail_::side<D>(y, where);
-  return Tensor<D, rank>(Raw{}, detail::select(condition.value(), a, b, element_type<D>.dtype, std::is_pointer_v<D>, where));
+  return Tensor<D, rank>(Raw{},
+                         detail::select(condition.value(), a, b, element_type<D>.dtype, std::is_pointer_v<D>, where));
 }
 
 // a * b + c rounded once.
 template <class D, int R>
-Tensor<D, R> fma(Tensor<D, R> a, std::type_identity_t<ValueArgument<D, R>> b, std::type_identity_t<ValueArgument<D, R>> c,
-                 Location where = Location::current()) {
+Tensor<D, R> fma(Tensor<D, R> a, std::type_identity_t<ValueArgument<D, R>> b,
+                 std::type_identity_t<ValueArgument<D, R>> c, Location where = Location::current()) {
   static_assert(Float<D>, "teeny: fma needs a float tensor");
   return {Raw{}, detail::ternary(detail::Opcode::fma, a.value(), b.value, c.value, dtype_of<D>, where)};
 }
@@ -226,10 +227,12 @@ Tensor<D, detail_::larger(R, detail_::larger(S, T))> fma(Tensor<D, R> a, Tensor<
 
 // x limited to [low, high].
 template <class D, int R>
-Tensor<D, R> clamp(Tensor<D, R> x, std::type_identity_t<ValueArgument<D, R>> low, std::type_identity_t<ValueArgument<D, R>> high,
-                   NanOptions options = {}, Location where = Location::current()) {
+Tensor<D, R> clamp(Tensor<D, R> x, std::type_identity_t<ValueArgument<D, R>> low,
+                   std::type_identity_t<ValueArgument<D, R>> high, NanOptions options = {},
+                   Location where = Location::current()) {
   static_assert(Float<D>, "teeny: clamp needs a float tensor; for integers use tl::minimum and tl::maximum");
-  return {Raw{}, detail::ternary(detail::Opcode::clamp, x.value(), low.value, high.value, dtype_of<D>, where, options.propagate_nan)};
+  return {Raw{}, detail::ternary(detail::Opcode::clamp, x.value(), low.value, high.value, dtype_of<D>, where,
+                                 options.propagate_nan)};
 }
 
 }  // namespace teeny::tl

@@ -16,8 +16,8 @@ class MaskArgument {
     static_assert(S <= R, "teeny: the mask has a higher rank than the pointers");
   }
   template <class T>
-    requires std::same_as<T, bool>
-  MaskArgument(T literal, Location where = Location::current()) : value(record_literal(DType::boolean, literal, where)) {}
+  requires std::same_as<T, bool> MaskArgument(T literal, Location where = Location::current())
+      : value(record_literal(DType::boolean, literal, where)) {}
   detail::Value value;
 };
 
@@ -25,7 +25,8 @@ class MaskArgument {
 class IndexArgument {
  public:
   template <std::integral T>
-  IndexArgument(T literal, Location where = Location::current()) : value(record_literal(host_dtype<T>(), literal, where)) {}
+  IndexArgument(T literal, Location where = Location::current())
+      : value(record_literal(host_dtype<T>(), literal, where)) {}
   template <class D>
   IndexArgument(Tensor<D, 0> index) : value(index.value()) {
     static_assert(Int<D>, "teeny: an index must be an integer");
@@ -42,11 +43,11 @@ enum class Padding : std::uint8_t { zero, nan };
 
 template <class D, int R>
 struct LoadOptions {
-  MaskArgument<R> mask = {};        // false lanes touch no memory
-  ValueArgument<D, R> other = {};   // what false lanes give; 0 where not said
+  MaskArgument<R> mask = {};       // false lanes touch no memory
+  ValueArgument<D, R> other = {};  // what false lanes give; 0 where not said
   Cache cache = Cache::none;
   Evict evict = Evict::normal;
-  bool is_volatile = false;         // never moved, merged or dropped
+  bool is_volatile = false;  // never moved, merged or dropped
 };
 template <int R>
 struct StoreOptions {
@@ -66,16 +67,19 @@ struct SwapOptions {
 };
 
 template <class D, int R>
-Tensor<D, R> load(Tensor<const D*, R> pointer, std::type_identity_t<LoadOptions<D, R>> options = {}, Location where = Location::current()) {
-  const detail::LoadAttributes attributes{static_cast<int>(options.cache), static_cast<int>(options.evict), options.is_volatile};
+Tensor<D, R> load(Tensor<const D*, R> pointer, std::type_identity_t<LoadOptions<D, R>> options = {},
+                  Location where = Location::current()) {
+  const detail::LoadAttributes attributes{static_cast<int>(options.cache), static_cast<int>(options.evict),
+                                          options.is_volatile};
   return {Raw{}, detail::load(pointer.value(), options.mask.value, options.other.value, attributes, where)};
 }
 
 template <class D, int R>
-void store(Tensor<D*, R> pointer, std::type_identity_t<ValueArgument<D, R>> value, std::type_identity_t<StoreOptions<R>> options = {},
-           Location where = Location::current()) {
+void store(Tensor<D*, R> pointer, std::type_identity_t<ValueArgument<D, R>> value,
+           std::type_identity_t<StoreOptions<R>> options = {}, Location where = Location::current()) {
   static_assert(!std::is_const_v<D>, "teeny: store through a pointer to const: declare the parameter tl::Ptr<D>");
-  detail::store(pointer.value(), value.value, options.mask.value, static_cast<int>(options.cache), static_cast<int>(options.evict), where);
+  detail::store(pointer.value(), value.value, options.mask.value, static_cast<int>(options.cache),
+                static_cast<int>(options.evict), where);
 }
 
 namespace detail_ {
@@ -89,20 +93,19 @@ constexpr void check_atomic() {
     static_assert(Int<T> && bits >= 32, "teeny: atomic_and, atomic_or, atomic_xor need 32- or 64-bit integers");
   else if constexpr (E == AtomicElements::add)
     static_assert(bits >= 32 || Float<T>, "teeny: atomic_add needs 32- or 64-bit integers or floats");
-  else
-    static_assert(bits >= 32, "teeny: this atomic needs 32- or 64-bit elements");
+  else static_assert(bits >= 32, "teeny: this atomic needs 32- or 64-bit elements");
 }
 }  // namespace detail_
 
-// One atomic read-modify-write for each lane whose mask holds; gives the old values, and 0 elsewhere. The kind's number is
-// the trace's.
-#define TEENY_ATOMIC(name, kind, elements)                                                                                    \
-  template <class D, int R>                                                                                                   \
-  Tensor<D, R> name(Tensor<D*, R> pointer, std::type_identity_t<ValueArgument<D, R>> value,                                   \
-                    std::type_identity_t<AtomicOptions<R>> options = {}, Location where = Location::current()) {              \
-    detail_::check_atomic<detail_::AtomicElements::elements, D>();                                                            \
-    return {Raw{}, detail::atomic(#name, kind, pointer.value(), value.value, options.mask.value,                              \
-                                  static_cast<int>(options.order), static_cast<int>(options.scope), where)};                  \
+// One atomic read-modify-write for each lane whose mask holds; gives the old values, and 0 elsewhere. The kind's number
+// is the trace's.
+#define TEENY_ATOMIC(name, kind, elements)                                                                       \
+  template <class D, int R>                                                                                      \
+  Tensor<D, R> name(Tensor<D*, R> pointer, std::type_identity_t<ValueArgument<D, R>> value,                      \
+                    std::type_identity_t<AtomicOptions<R>> options = {}, Location where = Location::current()) { \
+    detail_::check_atomic<detail_::AtomicElements::elements, D>();                                               \
+    return {Raw{}, detail::atomic(#name, kind, pointer.value(), value.value, options.mask.value,                 \
+                                  static_cast<int>(options.order), static_cast<int>(options.scope), where)};     \
   }
 TEENY_ATOMIC(atomic_add, 0, add)
 TEENY_ATOMIC(atomic_max, 1, compare)
@@ -116,10 +119,11 @@ TEENY_ATOMIC(atomic_xchg, 6, exchange)
 // Writes `desired` where memory holds `expected`; gives the old values.
 template <class D, int R>
 Tensor<D, R> atomic_cas(Tensor<D*, R> pointer, std::type_identity_t<ValueArgument<D, R>> expected,
-                        std::type_identity_t<ValueArgument<D, R>> desired, SwapOptions options = {}, Location where = Location::current()) {
+                        std::type_identity_t<ValueArgument<D, R>> desired, SwapOptions options = {},
+                        Location where = Location::current()) {
   detail_::check_atomic<detail_::AtomicElements::exchange, D>();
-  return {Raw{}, detail::compare_and_swap(pointer.value(), expected.value, desired.value, static_cast<int>(options.order),
-                                          static_cast<int>(options.scope), where)};
+  return {Raw{}, detail::compare_and_swap(pointer.value(), expected.value, desired.value,
+                                          static_cast<int>(options.order), static_cast<int>(options.scope), where)};
 }
 
 // Orders all accesses of this program before it and after it.
@@ -136,7 +140,8 @@ class Descriptor {
  public:
   using element = std::remove_const_t<D>;
   Descriptor(Raw, detail::Value value) : value_(value) {}
-  Descriptor(const Descriptor& other, Location where = Location::current()) : value_(detail::copy_descriptor(other.value_, where)) {}
+  Descriptor(const Descriptor& other, Location where = Location::current())
+      : value_(detail::copy_descriptor(other.value_, where)) {}
   Descriptor& operator=(const Descriptor&) = delete;
   ~Descriptor() {}
 
@@ -148,7 +153,8 @@ class Descriptor {
     return {Raw{}, detail::descriptor_load(value_, at, N, where)};
   }
   template <int N>
-  void store(const IndexArgument (&offsets)[N], ValueArgument<element, R> value, Location where = Location::current()) const {
+  void store(const IndexArgument (&offsets)[N], ValueArgument<element, R> value,
+             Location where = Location::current()) const {
     static_assert(!std::is_const_v<D>, "teeny: store through a pointer to const: declare the parameter tl::Ptr<D>");
     static_assert(N == R, "teeny: descriptor store: one offset for each dimension");
     detail::Value at[N];
@@ -162,8 +168,8 @@ class Descriptor {
 
 // Shape and strides in elements; the last stride is 1.
 template <class P, int R, int S, int B>
-auto make_descriptor(Tensor<P, 0> base, const IndexArgument (&shape)[R], const IndexArgument (&strides)[S], const int (&block)[B],
-                     DescriptorOptions options = {}, Location where = Location::current()) {
+auto make_descriptor(Tensor<P, 0> base, const IndexArgument (&shape)[R], const IndexArgument (&strides)[S],
+                     const int (&block)[B], DescriptorOptions options = {}, Location where = Location::current()) {
   static_assert(std::is_pointer_v<P>, "teeny: make_descriptor needs a pointer");
   static_assert(R == S && R == B, "teeny: make_descriptor: shape, strides and block have one length");
   detail::Value sizes[R], steps[R];
@@ -175,8 +181,9 @@ auto make_descriptor(Tensor<P, 0> base, const IndexArgument (&shape)[R], const I
       Raw{}, detail::make_descriptor(base.value(), sizes, steps, {block, B}, options.padding == Padding::nan, where));
 }
 template <class P, int R, int S, int B>
-auto make_tensor_descriptor(Tensor<P, 0> base, const IndexArgument (&shape)[R], const IndexArgument (&strides)[S], const int (&block)[B],
-                            DescriptorOptions options = {}, Location where = Location::current()) {
+auto make_tensor_descriptor(Tensor<P, 0> base, const IndexArgument (&shape)[R], const IndexArgument (&strides)[S],
+                            const int (&block)[B], DescriptorOptions options = {},
+                            Location where = Location::current()) {
   return make_descriptor(base, shape, strides, block, options, where);
 }
 

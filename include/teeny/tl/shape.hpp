@@ -20,7 +20,8 @@ inline Tensor<std::int32_t, 1> arange(int start, int end, Location where = Locat
 }
 
 template <class T, int N>
-auto full(const int (&shape)[N], std::type_identity_t<ValueArgument<dtype_t<T>, 0>> value, Location where = Location::current()) {
+auto full(const int (&shape)[N], std::type_identity_t<ValueArgument<dtype_t<T>, 0>> value,
+          Location where = Location::current()) {
   using D = dtype_t<T>;
   return Tensor<D, N>(Raw{}, detail::full(detail::cast(value.value, dtype_of<D>, where), {shape, N}, where));
 }

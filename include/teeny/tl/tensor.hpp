@@ -1,17 +1,18 @@
 // Run-time values of a kernel body: tl::Tensor<D, R>. Each C++ object is a variable of the recording.
 //
-// The location of an operator is found without debug information: operands are taken by value, and the copy constructor has a
-// defaulted location, so a named operand is copied at the line of its use and a temporary carries the line that made it.
+// The location of an operator is found without debug information: operands are taken by value, and the copy constructor
+// has a defaulted location, so a named operand is copied at the line of its use and a temporary carries the line that
+// made it.
 #pragma once
 
 #include <teeny/tl/types.hpp>
 
 namespace teeny::tl {
 
-struct Raw {};                       // builds a tensor from a recorder's value; not for kernels
+struct Raw {};  // builds a tensor from a recorder's value; not for kernels
 struct All {};
 struct None {};
-inline constexpr All all{};          // x(tl::all, tl::none) is Triton's x[:, None]
+inline constexpr All all{};  // x(tl::all, tl::none) is Triton's x[:, None]
 inline constexpr None none{};
 
 template <class D, int R>
@@ -42,13 +43,12 @@ class Fill {
  public:
   template <Literal T>
   Fill(T literal, Location where = Location::current()) : value(record_literal(dtype_of<D>, literal, where)) {
-    static_assert(kind_of(host_dtype<T>()) <= kind_of(dtype_of<D>), "teeny: a float literal cannot be assigned to an integer tensor");
+    static_assert(kind_of(host_dtype<T>()) <= kind_of(dtype_of<D>),
+                  "teeny: a float literal cannot be assigned to an integer tensor");
   }
-  Fill(Inf literal, Location where = Location::current())
-    requires Float<D>
+  Fill(Inf literal, Location where = Location::current()) requires Float<D>
       : value(record_literal(dtype_of<D>, literal, where)) {}
-  Fill(Nan literal, Location where = Location::current())
-    requires Float<D>
+  Fill(Nan literal, Location where = Location::current()) requires Float<D>
       : value(record_literal(dtype_of<D>, literal, where)) {}
   detail::Value value;
 };
@@ -78,10 +78,12 @@ constexpr void check_compound() {
   } else if constexpr (Op == Opcode::shl || Op == Opcode::shr) {
     static_assert(Int<D> && Int<E>, "teeny: << >> need integers");
   } else {
-    static_assert(!std::same_as<D, bool>, "teeny: arithmetic on a mask: use & | ^ ~, or tl::cast<std::int32_t>(mask) first");
+    static_assert(!std::same_as<D, bool>,
+                  "teeny: arithmetic on a mask: use & | ^ ~, or tl::cast<std::int32_t>(mask) first");
     if constexpr (Op == Opcode::div)
       static_assert(!(Int<D> && Int<E>),
-                    "teeny: integer / integer is float in Triton and truncates in C++: write tl::div(a, b) for the integer quotient "
+                    "teeny: integer / integer is float in Triton and truncates in C++: write tl::div(a, b) for the "
+                    "integer quotient "
                     "or cast to a float");
     if constexpr (Op == Opcode::rem && Int<D> && Int<E>)
       static_assert(is_signed_integer(dtype_of<D>) == is_signed_integer(dtype_of<E>),
@@ -91,14 +93,17 @@ constexpr void check_compound() {
 }  // namespace detail_
 
 #define TEENY_CONST_ASSIGNMENT(type) \
-  static_assert(never<type>, "teeny: assignment to a const tensor: declare the variable with auto, not const auto, and capture with [&]")
+  static_assert(                     \
+      never<type>,                   \
+      "teeny: assignment to a const tensor: declare the variable with auto, not const auto, and capture with [&]")
 
-// A tensor of R dimensions of element type D, or of pointers for D = E*. Its shape is a list of host integers, known while
-// recording. Copying makes a new variable; assigning never changes the element type or the rank.
+// A tensor of R dimensions of element type D, or of pointers for D = E*. Its shape is a list of host integers, known
+// while recording. Copying makes a new variable; assigning never changes the element type or the rank.
 template <class D, int R>
 class Tensor {
-  static_assert(detail_::ElementOrPointer<D>,
-                "teeny: not a dtype: use bool, std::int8_t ... std::uint64_t, float, double, teeny::half or teeny::bfloat16");
+  static_assert(
+      detail_::ElementOrPointer<D>,
+      "teeny: not a dtype: use bool, std::int8_t ... std::uint64_t, float, double, teeny::half or teeny::bfloat16");
 
  public:
   static constexpr int rank = R;
@@ -106,18 +111,18 @@ class Tensor {
 
   // No value yet; reading it is an error.
   Tensor(Location where = Location::current()) : value_(detail::undefined(element_type<D>, R, where)) {}
-  Tensor(const Tensor& other, Location where = Location::current()) : value_(detail::copy(other.value_, element_type<D>, R, where)) {}
+  Tensor(const Tensor& other, Location where = Location::current())
+      : value_(detail::copy(other.value_, element_type<D>, R, where)) {}
   Tensor(Raw, detail::Value value) : value_(value) {}
   template <Literal T>
-    requires(R == 0 && Element<D>)
-  Tensor(T literal, Location where = Location::current()) : value_(record_literal(dtype_of<D>, literal, where)) {
-    static_assert(kind_of(host_dtype<T>()) <= kind_of(dtype_of<D>), "teeny: a float literal cannot become an integer or bool value");
+  requires(R == 0 && Element<D>) Tensor(T literal, Location where = Location::current())
+      : value_(record_literal(dtype_of<D>, literal, where)) {
+    static_assert(kind_of(host_dtype<T>()) <= kind_of(dtype_of<D>),
+                  "teeny: a float literal cannot become an integer or bool value");
   }
-  Tensor(Inf literal, Location where = Location::current())
-    requires(R == 0 && Float<D>)
+  Tensor(Inf literal, Location where = Location::current()) requires(R == 0 && Float<D>)
       : value_(record_literal(dtype_of<D>, literal, where)) {}
-  Tensor(Nan literal, Location where = Location::current())
-    requires(R == 0 && Float<D>)
+  Tensor(Nan literal, Location where = Location::current()) requires(R == 0 && Float<D>)
       : value_(record_literal(dtype_of<D>, literal, where)) {}
   ~Tensor() {}  // not trivial: no unused-variable warning on a recorded value
 
@@ -130,34 +135,34 @@ class Tensor {
     return *this;
   }
   template <class E, int S>
-    requires(!(std::same_as<D, E> && R == S) && !std::derived_from<Tensor<E, S>, Tensor>)
-  Tensor& operator=(Tensor<E, S>) & {
+  requires(!(std::same_as<D, E> && R == S) && !std::derived_from<Tensor<E, S>, Tensor>) Tensor& operator=(
+      Tensor<E, S>) & {
     static_assert(S == R, "teeny: assignment changes the rank of a variable");
-    static_assert(S != R || std::same_as<D, E>, "teeny: assignment changes the dtype of a variable; write variable = tl::cast<dtype>(value)");
+    static_assert(S != R || std::same_as<D, E>,
+                  "teeny: assignment changes the dtype of a variable; write variable = tl::cast<dtype>(value)");
     return *this;
   }
   void operator=(Tensor) const& { TEENY_CONST_ASSIGNMENT(D); }
   void operator=(std::conditional_t<R != 0, detail_::fill_t<D>, NoFill>) const& { TEENY_CONST_ASSIGNMENT(D); }
 
-#define TEENY_COMPOUND(sign, opcode)                                                                                             \
-  template <class E, int S>                                                                                                      \
-    requires(!std::is_pointer_v<E>)                                                                                              \
-  Tensor& operator sign(Tensor<E, S> operand) & {                                                                                \
-    detail_::check_compound<detail::Opcode::opcode, D, E>();                                                                     \
-    static_assert(S <= R, "teeny: compound assignment changes the rank of a variable");                                          \
-    static_assert(std::is_pointer_v<D> || std::same_as<typename decltype(detail_::promoted<D, E>())::type, D>,                   \
-                  "teeny: compound assignment changes the dtype of a variable; write x = tl::cast<dtype>(x op y)");              \
-    record_compound(detail::Opcode::opcode, operand.value());                                                                    \
-    return *this;                                                                                                                \
-  }                                                                                                                              \
-  Tensor& operator sign(detail_::offset_fill_t<D> literal) & {                                                                   \
-    detail_::check_compound<detail::Opcode::opcode, D, std::conditional_t<Element<D>, D, std::int32_t>>();                       \
-    record_compound(detail::Opcode::opcode, literal.value);                                                                      \
-    return *this;                                                                                                                \
-  }                                                                                                                              \
-  template <class E, int S>                                                                                                      \
-  void operator sign(Tensor<E, S>) const& {                                                                                      \
-    TEENY_CONST_ASSIGNMENT(E);                                                                                                   \
+#define TEENY_COMPOUND(sign, opcode)                                                                                \
+  template <class E, int S>                                                                                         \
+  requires(!std::is_pointer_v<E>) Tensor& operator sign(Tensor<E, S> operand)& {                                    \
+    detail_::check_compound<detail::Opcode::opcode, D, E>();                                                        \
+    static_assert(S <= R, "teeny: compound assignment changes the rank of a variable");                             \
+    static_assert(std::is_pointer_v<D> || std::same_as<typename decltype(detail_::promoted<D, E>())::type, D>,      \
+                  "teeny: compound assignment changes the dtype of a variable; write x = tl::cast<dtype>(x op y)"); \
+    record_compound(detail::Opcode::opcode, operand.value());                                                       \
+    return *this;                                                                                                   \
+  }                                                                                                                 \
+  Tensor& operator sign(detail_::offset_fill_t<D> literal)& {                                                       \
+    detail_::check_compound<detail::Opcode::opcode, D, std::conditional_t<Element<D>, D, std::int32_t>>();          \
+    record_compound(detail::Opcode::opcode, literal.value);                                                         \
+    return *this;                                                                                                   \
+  }                                                                                                                 \
+  template <class E, int S>                                                                                         \
+  void operator sign(Tensor<E, S>) const& {                                                                         \
+    TEENY_CONST_ASSIGNMENT(E);                                                                                      \
   }
   TEENY_COMPOUND(+=, add)
   TEENY_COMPOUND(-=, sub)
@@ -172,19 +177,21 @@ class Tensor {
 #undef TEENY_COMPOUND
 
   template <class B>
-    requires std::same_as<B, bool>
+  requires std::same_as<B, bool>
   explicit operator B() const {
-    static_assert(never<B>,
-                  "teeny: a run-time value used as a C++ condition (if, ?:, while, !, std::max): use tl::if_, tl::where, "
-                  "tl::maximum, ~");
+    static_assert(
+        never<B>,
+        "teeny: a run-time value used as a C++ condition (if, ?:, while, !, std::max): use tl::if_, tl::where, "
+        "tl::maximum, ~");
     return false;
   }
 
   // New dimensions of size 1 at each tl::none.
   template <class... I>
-    requires(sizeof...(I) > 0)
-  Tensor<D, static_cast<int>(sizeof...(I))> operator()(I...) const {
-    static_assert(((std::same_as<I, All> || std::same_as<I, None>) && ...), "teeny: index with tl::all and tl::none only");
+  requires(sizeof...(I) > 0) Tensor < D, static_cast<int>(sizeof...(I))
+  > operator()(I...) const {
+    static_assert(((std::same_as<I, All> || std::same_as<I, None>)&&...),
+                  "teeny: index with tl::all and tl::none only");
     static_assert((0 + ... + (std::same_as<I, All> ? 1 : 0)) == R, "teeny: one tl::all for each dimension");
     std::uint32_t added = 0;
     int position = 0;
@@ -211,8 +218,7 @@ class Tensor {
 
 // A pointer to mutable is a pointer to const: D of Ptr<const D> is deduced from both.
 template <class D, int R>
-  requires(!std::is_const_v<D>)
-class Tensor<D*, R> : public Tensor<const D*, R> {
+requires(!std::is_const_v<D>) class Tensor<D*, R> : public Tensor<const D*, R> {
   using Base = Tensor<const D*, R>;
 
  public:

@@ -50,8 +50,8 @@ consteval DType host_dtype() {
 template <class T>
 using host_t = element_t<host_dtype<T>()>;
 
-// Triton's promotion of two tensors: f64, f32, f16 win in this order; bf16 with anything else that is not bf16 gives f32; the
-// wider integer, and of mixed signs the unsigned one unless the signed one is wider.
+// Triton's promotion of two tensors: f64, f32, f16 win in this order; bf16 with anything else that is not bf16 gives
+// f32; the wider integer, and of mixed signs the unsigned one unless the signed one is wider.
 constexpr DType promote(DType a, DType b) {
   if (a == b) return a;
   if (a == DType::f64 || b == DType::f64) return DType::f64;
@@ -67,8 +67,8 @@ constexpr DType promote(DType a, DType b) {
 template <class A, class B>
 using promote_t = element_t<promote(dtype_of<A>, dtype_of<B>)>;
 
-// A literal next to a tensor takes the tensor's type unless its kind is higher; then a float literal is f32, double too, and
-// an integer has the host's width.
+// A literal next to a tensor takes the tensor's type unless its kind is higher; then a float literal is f32, double
+// too, and an integer has the host's width.
 template <class D, class T>
 consteval DType literal_dtype() {
   constexpr DType host = host_dtype<T>();
@@ -101,6 +101,8 @@ detail::Value record_literal(DType type, T value, Location where) {
 inline detail::Value record_literal(DType type, Inf value, Location where) {
   return detail::literal(type, value.negative ? -__builtin_inf() : __builtin_inf(), where);
 }
-inline detail::Value record_literal(DType type, Nan, Location where) { return detail::literal(type, __builtin_nan(""), where); }
+inline detail::Value record_literal(DType type, Nan, Location where) {
+  return detail::literal(type, __builtin_nan(""), where);
+}
 
 }  // namespace teeny::tl

@@ -1,5 +1,5 @@
-// Runs the trace of a kernel of scalars: i32, i64, u32, bool and f32 values of rank 0, one memory of 32-bit words. It shares no
-// code with the compiler or the interpreter.
+// Runs the trace of a kernel of scalars: i32, i64, u32, bool and f32 values of rank 0, one memory of 32-bit words. It
+// shares no code with the compiler or the interpreter.
 #pragma once
 
 #include <bit>
@@ -17,7 +17,8 @@ using teeny::DType;
 
 class Machine {
  public:
-  Machine(const Body& body, std::vector<std::uint32_t>& memory) : body_(body), memory_(memory), values_(body.types.size()) {}
+  Machine(const Body& body, std::vector<std::uint32_t>& memory)
+      : body_(body), memory_(memory), values_(body.types.size()) {}
 
   // Pointers are word indices.
   void run(const std::vector<std::uint64_t>& arguments) {
@@ -58,19 +59,24 @@ class Machine {
     switch (o.opcode) {
       case Opcode::constant: return set(static_cast<std::uint64_t>(o.integers[0]));
       case Opcode::program_id: return set(0);
-      case Opcode::addptr: values_[o.results[0]] = get(o.operands[0]) + static_cast<std::uint64_t>(whole(o.operands[1])); return;
+      case Opcode::addptr:
+        values_[o.results[0]] = get(o.operands[0]) + static_cast<std::uint64_t>(whole(o.operands[1]));
+        return;
       case Opcode::load: values_[o.results[0]] = memory_.at(get(o.operands[0])); return;
       case Opcode::store: memory_.at(get(o.operands[0])) = static_cast<std::uint32_t>(get(o.operands[1])); return;
       case Opcode::atomic_rmw: {
         std::uint32_t& word = memory_.at(get(o.operands[0]));
         const std::uint32_t old = word;
-        word = o.integers[0] == 0 ? word + static_cast<std::uint32_t>(get(o.operands[1])) : static_cast<std::uint32_t>(get(o.operands[1]));
+        word = o.integers[0] == 0 ? word + static_cast<std::uint32_t>(get(o.operands[1]))
+                                  : static_cast<std::uint32_t>(get(o.operands[1]));
         return set(old);
       }
       case Opcode::cast: return cast(o);
       case Opcode::where: return set(get(o.operands[0]) ? get(o.operands[1]) : get(o.operands[2]));
       case Opcode::bit_not: return set(~get(o.operands[0]));
-      case Opcode::neg: return set(type(o.operands[0]) == DType::f32 ? std::bit_cast<std::uint32_t>(-real(o.operands[0])) : 0 - get(o.operands[0]));
+      case Opcode::neg:
+        return set(type(o.operands[0]) == DType::f32 ? std::bit_cast<std::uint32_t>(-real(o.operands[0]))
+                                                     : 0 - get(o.operands[0]));
       case Opcode::if_else: {
         const std::vector<std::uint64_t> out = region(o.regions[get(o.operands[0]) ? 0 : 1]);
         for (std::size_t i = 0; i < out.size(); ++i) values_[o.results[i]] = out[i];
@@ -85,7 +91,8 @@ class Machine {
   void cast(const Operation& o) {
     const DType from = type(o.operands[0]), to = type(o.results[0]);
     if (to == DType::f32) {
-      values_[o.results[0]] = std::bit_cast<std::uint32_t>(from == DType::f32 ? real(o.operands[0]) : static_cast<float>(whole(o.operands[0])));
+      values_[o.results[0]] = std::bit_cast<std::uint32_t>(
+          from == DType::f32 ? real(o.operands[0]) : static_cast<float>(whole(o.operands[0])));
     } else if (from == DType::f32) {
       values_[o.results[0]] = narrow(to, static_cast<std::uint64_t>(static_cast<std::int64_t>(real(o.operands[0]))));
     } else {
@@ -109,19 +116,24 @@ class Machine {
         default: break;
       }
     }
-    const auto compare = [&](auto x, auto y) { values_[o.results[0]] = o.opcode == Opcode::lt   ? x < y
-                                                                       : o.opcode == Opcode::le ? x <= y
-                                                                       : o.opcode == Opcode::gt ? x > y
-                                                                       : o.opcode == Opcode::ge ? x >= y
-                                                                       : o.opcode == Opcode::eq ? x == y
-                                                                                                : x != y; };
-    if (info(o.opcode).kind == Kind::comparison) return type(a) == DType::f32 ? compare(real(a), real(b)) : compare(whole(a), whole(b));
+    const auto compare = [&](auto x, auto y) {
+      values_[o.results[0]] = o.opcode == Opcode::lt   ? x < y
+                              : o.opcode == Opcode::le ? x <= y
+                              : o.opcode == Opcode::gt ? x > y
+                              : o.opcode == Opcode::ge ? x >= y
+                              : o.opcode == Opcode::eq ? x == y
+                                                       : x != y;
+    };
+    if (info(o.opcode).kind == Kind::comparison)
+      return type(a) == DType::f32 ? compare(real(a), real(b)) : compare(whole(a), whole(b));
     const std::int64_t x = whole(a), y = whole(b);
     std::int64_t v = 0;
     switch (o.opcode) {
       case Opcode::add: v = x + y; break;
       case Opcode::sub: v = x - y; break;
-      case Opcode::mul: v = static_cast<std::int64_t>(static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(y)); break;
+      case Opcode::mul:
+        v = static_cast<std::int64_t>(static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(y));
+        break;
       case Opcode::div: v = y == 0 ? 0 : x / y; break;
       case Opcode::rem: v = y == 0 ? 0 : x % y; break;
       case Opcode::bit_and: v = x & y; break;

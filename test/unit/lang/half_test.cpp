@@ -48,13 +48,15 @@ bool is_nearest(double x, T got) {
 TYPED_TEST(Sixteen, RoundsOnceToNearestEven) {
   std::mt19937_64 random(7);
   for (int i = 0; i < 200000; ++i) {
-    const double x = std::ldexp(static_cast<double>(random() >> 11) * 0x1p-53, static_cast<int>(random() % 44) - 28) * (random() & 1 ? -1 : 1);
+    const double x = std::ldexp(static_cast<double>(random() >> 11) * 0x1p-53, static_cast<int>(random() % 44) - 28) *
+                     (random() & 1 ? -1 : 1);
     const TypeParam got(x);
     EXPECT_TRUE(!std::isfinite(static_cast<float>(got)) || is_nearest(x, got)) << x << " gave " << got;
   }
   // Halfway between two neighbours, and a hair beside it, where rounding to float first would go wrong.
   for (unsigned bits = 1; bits < 0x7b00; bits += 37) {
-    const double low = static_cast<float>(TypeParam::from_bits(static_cast<std::uint16_t>(bits))), high = static_cast<float>(TypeParam::from_bits(static_cast<std::uint16_t>(bits + 1)));
+    const double low = static_cast<float>(TypeParam::from_bits(static_cast<std::uint16_t>(bits))),
+                 high = static_cast<float>(TypeParam::from_bits(static_cast<std::uint16_t>(bits + 1)));
     const double middle = (low + high) / 2;
     EXPECT_EQ(TypeParam(middle).bits(), bits & 1 ? bits + 1 : bits);
     EXPECT_EQ(TypeParam(std::nextafter(middle, high)).bits(), bits + 1);
@@ -98,8 +100,10 @@ TEST(BFloat16, KnownValues) {
 TYPED_TEST(Sixteen, BehavesAsANumber) {
   using limits = std::numeric_limits<TypeParam>;
   EXPECT_TRUE(limits::is_specialized && limits::has_infinity && !limits::is_integer);
-  EXPECT_EQ(TypeParam(1) + limits::epsilon(), static_cast<float>(TypeParam::from_bits(static_cast<std::uint16_t>(TypeParam(1).bits() + 1))));
-  EXPECT_TRUE(std::isinf(static_cast<float>(limits::infinity())) && std::isnan(static_cast<float>(limits::quiet_NaN())));
+  EXPECT_EQ(TypeParam(1) + limits::epsilon(),
+            static_cast<float>(TypeParam::from_bits(static_cast<std::uint16_t>(TypeParam(1).bits() + 1))));
+  EXPECT_TRUE(std::isinf(static_cast<float>(limits::infinity())) &&
+              std::isnan(static_cast<float>(limits::quiet_NaN())));
   EXPECT_EQ(-limits::max(), limits::lowest());
   EXPECT_EQ(static_cast<float>(limits::min()), std::ldexp(1.0f, limits::min_exponent - 1));
   EXPECT_FALSE(limits::quiet_NaN() == limits::quiet_NaN());

@@ -1,4 +1,5 @@
-// Mistakes that only a recording shows: each is an error at its line that says what and what instead, and its right twin records.
+// Mistakes that only a recording shows: each is an error at its line that says what and what instead, and its right
+// twin records.
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -26,32 +27,35 @@ std::string mistake(const K& kernel) {
 
 // Fails unless the message names this file, the line, the line's text, and all words.
 void expect(const std::string& message, int line, std::initializer_list<const char*> words) {
-  EXPECT_NE(message.find("mistakes_test.cpp:" + std::to_string(line) + ": "), std::string::npos) << "expected line " << line << "\n" << message;
+  EXPECT_NE(message.find("mistakes_test.cpp:" + std::to_string(line) + ": "), std::string::npos)
+      << "expected line " << line << "\n"
+      << message;
   EXPECT_NE(message.find("\n    MISTAKE("), std::string::npos) << "the line itself is missing\n" << message;
-  for (const char* word : words) EXPECT_NE(message.find(word), std::string::npos) << "expected '" << word << "'\n" << message;
+  for (const char* word : words)
+    EXPECT_NE(message.find(word), std::string::npos) << "expected '" << word << "'\n" << message;
 }
 
-#define HEAD                                                                                          \
-  [[maybe_unused]] auto c = tl::arange(0, 64);                                                        \
-  [[maybe_unused]] auto c32 = tl::arange(0, 32);                                                      \
-  [[maybe_unused]] auto mask = c < n;                                                                 \
-  [[maybe_unused]] auto v = tl::load(x + c, {.mask = mask, .other = 0});                              \
+#define HEAD                                                             \
+  [[maybe_unused]] auto c = tl::arange(0, 64);                           \
+  [[maybe_unused]] auto c32 = tl::arange(0, 32);                         \
+  [[maybe_unused]] auto mask = c < n;                                    \
+  [[maybe_unused]] auto v = tl::load(x + c, {.mask = mask, .other = 0}); \
   [[maybe_unused]] auto t2 = tl::zeros<float>({32, 64});
-#define KERNEL(name, ...)                                                                  \
-  struct name {                                                                            \
-    void operator()(tl::Ptr<const float> x, tl::Ptr<float> y, tl::i32 n) const {           \
-      HEAD;                                                                                \
-      __VA_ARGS__;                                                                         \
-      tl::store(y + c, v, {.mask = mask});                                                 \
-    }                                                                                      \
+#define KERNEL(name, ...)                                                        \
+  struct name {                                                                  \
+    void operator()(tl::Ptr<const float> x, tl::Ptr<float> y, tl::i32 n) const { \
+      HEAD;                                                                      \
+      __VA_ARGS__;                                                               \
+      tl::store(y + c, v, {.mask = mask});                                       \
+    }                                                                            \
   };
 // One test: the wrong body on its own line, the words of its message, the right body.
-#define MISTAKE(name, wrong, words, right)                       \
-  KERNEL(Wrong##name, wrong)                                     \
-  KERNEL(Right##name, right)                                     \
-  TEST(Mistakes, name) {                                         \
-    expect(mistake(Wrong##name{}), __LINE__, words);             \
-    EXPECT_EQ(mistake(Right##name{}), "no mistake");             \
+#define MISTAKE(name, wrong, words, right)           \
+  KERNEL(Wrong##name, wrong)                         \
+  KERNEL(Right##name, right)                         \
+  TEST(Mistakes, name) {                             \
+    expect(mistake(Wrong##name{}), __LINE__, words); \
+    EXPECT_EQ(mistake(Right##name{}), "no mistake"); \
   }
 #define W(...) \
   { __VA_ARGS__ }
@@ -118,7 +122,8 @@ struct EffectsInAHostLoop {
 };
 TEST(Mistakes, EffectsAsArguments) {
   const std::string message = mistake(EffectsAsArguments{});
-  EXPECT_NE(message.find("mistakes_test.cpp:" + std::to_string(EffectsAsArguments::line)), std::string::npos) << message;
+  EXPECT_NE(message.find("mistakes_test.cpp:" + std::to_string(EffectsAsArguments::line)), std::string::npos)
+      << message;
   EXPECT_NE(message.find("two effects whose values are used stand on one line"), std::string::npos) << message;
   EXPECT_EQ(mistake(EffectsInAHostLoop{}), "no mistake");
 }
@@ -140,7 +145,8 @@ struct Several {
 TEST(Mistakes, AreReportedTogether) {
   const std::string message = mistake(Several{});
   EXPECT_NE(message.find("3 mistakes"), std::string::npos) << message;
-  const auto shapes = message.find("add: shapes must broadcast"), value = message.find("it may have no value"), effect = message.find("it has no effect");
+  const auto shapes = message.find("add: shapes must broadcast"), value = message.find("it may have no value"),
+             effect = message.find("it has no effect");
   EXPECT_LT(shapes, value) << message;
   EXPECT_LT(value, effect) << message;
   EXPECT_NE(effect, std::string::npos) << message;
@@ -156,20 +162,23 @@ TEST(Mistakes, AStaticTensorIsForeignToTheSecondRecording) {
   EXPECT_EQ(mistake(Static{}), "no mistake");
   EXPECT_EQ(mistake(Static{}), "no mistake");  // found in the table, not recorded again
   struct Another : Static {};
-  const auto again = [](const void* kernel) { (*static_cast<const Static*>(kernel))(tl::Ptr<float>(tl::Raw{}, teeny::detail::parameter(0))); };
+  const auto again = [](const void* kernel) {
+    (*static_cast<const Static*>(kernel))(tl::Ptr<float>(tl::Raw{}, teeny::detail::parameter(0)));
+  };
   const teeny::detail::ElementType pointer{teeny::DType::f32, true, false};
   const Static kernel;
   try {
     teeny::detail::record({"Static"}, &pointer, 1, again, &kernel);
     FAIL() << "a value of an earlier recording was accepted";
   } catch (const teeny::Error& error) {
-    EXPECT_NE(std::string(error.what()).find("a run-time value of another recording is used here"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("a run-time value of another recording is used here"), std::string::npos)
+        << error.what();
   }
 }
 
 TEST(Mistakes, OutsideOfAKernelThrows) {
   EXPECT_THROW(tl::arange(0, 4), teeny::Error);
-  tl::f32 nothing;       // an object alone is no mistake
+  tl::f32 nothing;  // an object alone is no mistake
   tl::i32 number = 3;
   EXPECT_THROW(number + nothing, teeny::Error);
 }

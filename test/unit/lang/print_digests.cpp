@@ -1,5 +1,5 @@
-// Prints the digest of every recorded body of the kernel suite, of the variable cases and of random programs: two compilers, which
-// evaluate arguments in different orders, must print the same.
+// Prints the digest of every recorded body of the kernel suite, of the variable cases and of random programs: two
+// compilers, which evaluate arguments in different orders, must print the same.
 #include <cstdio>
 
 #include "../../kernels/suite.hpp"
@@ -8,7 +8,9 @@
 #include "worlds.hpp"
 
 int main() {
-  const auto print = [](const char* name, const teeny::detail::RecordedKernelPtr& kernel) { std::printf("%s %s\n", kernel->digest().c_str(), name); };
+  const auto print = [](const char* name, const teeny::detail::RecordedKernelPtr& kernel) {
+    std::printf("%s %s\n", kernel->digest().c_str(), name);
+  };
   kernels::for_each_recording(print);
   cases::for_each([&]<class Case>(const char* name) { print(name, teeny::record(worlds::Kernel<Case>{})); });
   for (unsigned seed = 0; seed < 100; ++seed) {

@@ -10,7 +10,19 @@
 namespace random_program {
 
 struct Statement {
-  enum Form { assign, add_to, swap, copy_through, load_into, store_from, atomic, loop, branch, branch_else, repeat } form;
+  enum Form {
+    assign,
+    add_to,
+    swap,
+    copy_through,
+    load_into,
+    store_from,
+    atomic,
+    loop,
+    branch,
+    branch_else,
+    repeat
+  } form;
   int a = 0, b = 0, c = 0, operation = 0;
   std::vector<Statement> body, otherwise;
 };
@@ -48,7 +60,9 @@ struct State {
   struct {
     typename W::Int x, y;
   } members;
-  typename W::Int& operator[](int i) { return i < 2 ? vector[i] : i < 4 ? array[i - 2] : i == 4 ? members.x : members.y; }
+  typename W::Int& operator[](int i) {
+    return i < 2 ? vector[i] : i < 4 ? array[i - 2] : i == 4 ? members.x : members.y;
+  }
 };
 
 template <class W>
@@ -88,11 +102,12 @@ void run_block(const std::vector<Statement>& block, State<W>& s, P memory) {
         break;
       case Statement::branch: W::if_(s[t.a] < s[t.b], [&] { run_block<W>(t.body, s, memory); }); break;
       case Statement::branch_else:
-        W::if_(s[t.a] < s[t.b], [&] { run_block<W>(t.body, s, memory); },
-               [&] {
-                 run_block<W>(t.otherwise, s, memory);
-                 s[t.c] += Int(1);
-               });
+        W::if_(
+            s[t.a] < s[t.b], [&] { run_block<W>(t.body, s, memory); },
+            [&] {
+              run_block<W>(t.otherwise, s, memory);
+              s[t.c] += Int(1);
+            });
         break;
       case Statement::repeat: {
         Int left = s[t.a] & Int(3);
@@ -120,7 +135,9 @@ void run(const Program& program, P memory, typename W::Int n) {
 inline thread_local const Program* current = nullptr;
 struct Kernel {
   int SEED = 0;
-  void operator()(teeny::tl::Ptr<std::int32_t> memory, teeny::tl::i32 n) const { run<worlds::Recorded>(*current, memory, n); }
+  void operator()(teeny::tl::Ptr<std::int32_t> memory, teeny::tl::i32 n) const {
+    run<worlds::Recorded>(*current, memory, n);
+  }
 };
 inline teeny::detail::RecordedKernelPtr record(const Program& program) {
   static int serial = 0;

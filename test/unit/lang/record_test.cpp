@@ -1,4 +1,5 @@
-// What recording makes of a kernel: the body's form, constants, parameters, and how it behaves with exceptions and threads.
+// What recording makes of a kernel: the body's form, constants, parameters, and how it behaves with exceptions and
+// threads.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -9,6 +10,7 @@
 #include <teeny/kernel.hpp>
 #include <teeny/tl.hpp>
 
+#include "../../kernels/suite.hpp"
 #include "lang/trace.hpp"
 
 namespace {
@@ -21,7 +23,8 @@ using teeny::trace::Opcode;
 
 int count(const RecordedKernelPtr& kernel, Opcode opcode) {
   int found = 0;
-  teeny::trace::walk(kernel->trace().body.region, [&](const teeny::trace::Operation& operation, int) { found += operation.opcode == opcode; });
+  teeny::trace::walk(kernel->trace().body.region,
+                     [&](const teeny::trace::Operation& operation, int) { found += operation.opcode == opcode; });
   return found;
 }
 std::string text(const RecordedKernelPtr& kernel) { return teeny::trace::to_text(kernel->trace().body); }
@@ -33,7 +36,7 @@ struct Repeats {
     auto a = tl::load(x + n) * 2, b = tl::load(x + n) * 2;  // one load: nothing is written between
     auto unused = tl::exp(tl::load(x + 7));
     tl::store(x, a + b);
-    tl::store(x + 1, tl::load(x + n) * 2);                   // another load: the store may have changed it
+    tl::store(x + 1, tl::load(x + n) * 2);  // another load: the store may have changed it
   }
 };
 TEST(Body, LoadsOfOneEpochAreOneAndDeadCodeIsDropped) {
@@ -70,7 +73,9 @@ struct DeadCarried {
 TEST(Body, OnlyLiveAndChangingVariablesAreCarried) {
   const auto carried = [](const RecordedKernelPtr& kernel) {
     std::size_t results = 0;
-    teeny::trace::walk(kernel->trace().body.region, [&](const teeny::trace::Operation& o, int) { results += o.opcode == Opcode::for_loop ? o.results.size() : 0; });
+    teeny::trace::walk(kernel->trace().body.region, [&](const teeny::trace::Operation& o, int) {
+      results += o.opcode == Opcode::for_loop ? o.results.size() : 0;
+    });
     return results;
   };
   EXPECT_EQ(carried(teeny::record(DeadCarried{})), 1u) << text(teeny::record(DeadCarried{}));
@@ -144,6 +149,17 @@ TEST(Body, PrecisionIsKeptForF32Only) {
   EXPECT_EQ(precisions, (std::multiset<std::int64_t>{0, 1}));
 }
 
+TEST(Body, TheKernelSuiteUsesEveryOperation) {
+  std::set<Opcode> used;
+  kernels::for_each_recording([&](const char* name, const RecordedKernelPtr& kernel) {
+    EXPECT_EQ(teeny::trace::verify(kernel->trace().body), "") << name;
+    teeny::trace::walk(kernel->trace().body.region,
+                       [&](const teeny::trace::Operation& operation, int) { used.insert(operation.opcode); });
+  });
+  for (int i = 0; i < teeny::trace::opcode_count(); ++i)
+    EXPECT_TRUE(used.contains(static_cast<Opcode>(i))) << teeny::trace::info(static_cast<Opcode>(i)).name;
+}
+
 // ---- constants and parameters
 
 enum class Mode { first, second };
@@ -165,8 +181,10 @@ TEST(Constants, HaveNamesAndValues) {
   const auto& constants = kernel->trace().constants;
   ASSERT_EQ(constants.size(), 17u);
   const std::vector<std::pair<std::string, std::string>> expected = {
-      {"A", "1"}, {"B", "22"}, {"C", "3"}, {"D", "4"}, {"E", "5"}, {"F", "6"}, {"G", "7"}, {"H", "8"}, {"I", "true"}, {"J", "1"}, {"K", "0.5"},
-      {"L", "0.25"}, {"M", "200"}, {"N", "-1"}, {"O", "18446744073709551615"}, {"P", "16"}, {"Q", "17"}};
+      {"A", "1"},   {"B", "22"},   {"C", "3"},   {"D", "4"},    {"E", "5"},
+      {"F", "6"},   {"G", "7"},    {"H", "8"},   {"I", "true"}, {"J", "1"},
+      {"K", "0.5"}, {"L", "0.25"}, {"M", "200"}, {"N", "-1"},   {"O", "18446744073709551615"},
+      {"P", "16"},  {"Q", "17"}};
   EXPECT_EQ(constants, expected);
   EXPECT_EQ(kernel->trace().parameter_names, (std::vector<std::string>{"x", "count"}));
   EXPECT_NE(kernel->name().find("Many"), std::string::npos);
@@ -184,17 +202,20 @@ TEST(Constants, AreTheKeyOfARecording) {
 
 struct Mixed {
   template <class D>
-  void operator()(tl::Ptr<const D> x, tl::Ptr<D> y, tl::Scalar<D> scale, tl::i32 n, tl::i64 m, tl::f32 eps, tl::b1 flag) const {
+  void operator()(tl::Ptr<const D> x, tl::Ptr<D> y, tl::Scalar<D> scale, tl::i32 n, tl::i64 m, tl::f32 eps,
+                  tl::b1 flag) const {
     tl::store(y + n, tl::where(flag, tl::load(x + m) * scale, tl::cast<D>(eps)));
   }
 };
 TEST(Parameters, HaveTheBodysTypes) {
   using teeny::Buffer;
-  const std::vector<Parameter> expected = {{DType::f32, true, true},   {DType::f32, true, false},  {DType::f32, false, false}, {DType::i32, false, false},
-                                           {DType::i64, false, false}, {DType::f32, false, false}, {DType::boolean, false, false}};
+  const std::vector<Parameter> expected = {
+      {DType::f32, true, true},   {DType::f32, true, false},  {DType::f32, false, false},    {DType::i32, false, false},
+      {DType::i64, false, false}, {DType::f32, false, false}, {DType::boolean, false, false}};
   EXPECT_EQ(teeny::record<float>(Mixed{})->parameters(), expected);
   // The same from the arguments of a launch, whose numbers have the host's widths.
-  const auto launched = teeny::detail::recorded<Buffer<float>&, Buffer<float>&, float, std::size_t, int, double, bool>(Mixed{});
+  const auto launched =
+      teeny::detail::recorded<Buffer<float>&, Buffer<float>&, float, std::size_t, int, double, bool>(Mixed{});
   EXPECT_EQ(launched->parameters(), expected);
   EXPECT_EQ(launched->digest(), teeny::record<float>(Mixed{})->digest());
   EXPECT_EQ(launched->parameter_name(3), "argument 4");
@@ -208,9 +229,11 @@ struct Deduced {
   }
 };
 TEST(Parameters, DeducedOnesHaveTheHostsWidth) {
-  EXPECT_EQ((teeny::detail::recorded<teeny::Buffer<float>&, std::size_t>(Deduced{})->parameters()[1].dtype), DType::u64);
+  EXPECT_EQ((teeny::detail::recorded<teeny::Buffer<float>&, std::size_t>(Deduced{})->parameters()[1].dtype),
+            DType::u64);
   EXPECT_EQ((teeny::detail::recorded<teeny::Buffer<float>&, double>(Deduced{})->parameters()[1].dtype), DType::f64);
-  EXPECT_EQ((teeny::detail::recorded<teeny::Buffer<float>&, teeny::half>(Deduced{})->parameters()[1].dtype), DType::f16);
+  EXPECT_EQ((teeny::detail::recorded<teeny::Buffer<float>&, teeny::half>(Deduced{})->parameters()[1].dtype),
+            DType::f16);
 }
 
 TEST(Parameters, NumbersAreCheckedAtALaunch) {

@@ -11,12 +11,12 @@
 
 namespace cases {
 
-#define TEENY_CASE(name)                       \
-  struct name {                                \
-    template <class W, class P, class I>       \
-    void operator()(W, P m, I n) const;        \
-  };                                           \
-  template <class W, class P, class I>         \
+#define TEENY_CASE(name)                 \
+  struct name {                          \
+    template <class W, class P, class I> \
+    void operator()(W, P m, I n) const;  \
+  };                                     \
+  template <class W, class P, class I>   \
   void name::operator()(W, P m, I n) const
 #define OUT(i, value) W::store(m + (32 + i), value)
 #define INT typename W::Int
@@ -184,13 +184,16 @@ TEENY_CASE(inner_only_variable) {
 }
 TEENY_CASE(branches_assign_different) {
   INT a = 1, b = 2;
-  W::if_(n > 2, [&] { a = n; }, [&] { b = n * 2; });
+  W::if_(
+      n > 2, [&] { a = n; }, [&] { b = n * 2; });
   OUT(0, a);
   OUT(1, b);
 }
 TEENY_CASE(branch_in_a_loop) {
   INT even = 0, odd = 0;
-  for (auto i : W::range(n)) W::if_(i % 2 == 0, [&] { even += i; }, [&] { odd += i; });
+  for (auto i : W::range(n))
+    W::if_(
+        i % 2 == 0, [&] { even += i; }, [&] { odd += i; });
   OUT(0, even);
   OUT(1, odd);
 }
@@ -203,7 +206,11 @@ TEENY_CASE(loop_in_a_branch) {
 }
 TEENY_CASE(two_regions_deep) {
   INT a = 0;
-  for (auto i : W::range(n)) W::if_(i > 1, [&] { W::if_(i > 3, [&] { a += 10; }, [&] { a += 1; }); });
+  for (auto i : W::range(n))
+    W::if_(i > 1, [&] {
+      W::if_(
+          i > 3, [&] { a += 10; }, [&] { a += 1; });
+    });
   OUT(0, a);
 }
 TEENY_CASE(while_counts) {
@@ -236,7 +243,8 @@ TEENY_CASE(while_in_a_loop) {
   OUT(0, acc);
 }
 TEENY_CASE(value_of_a_branch) {
-  auto z = W::if_(n > 3, [&] { return n * 2; }, [&] { return n - 1; });
+  auto z = W::if_(
+      n > 3, [&] { return n * 2; }, [&] { return n - 1; });
   OUT(0, z);
 }
 TEENY_CASE(parameter_reassigned) {
@@ -341,17 +349,24 @@ TEENY_CASE(shape_of_a_step) {
 template <class Visit>
 void for_each(Visit&& visit) {
 #define TEENY_VISIT(name) visit.template operator()<name>(#name);
-  TEENY_VISIT(accumulate) TEENY_VISIT(compound) TEENY_VISIT(read_before_write) TEENY_VISIT(copy_before_the_loop)
-  TEENY_VISIT(copy_within_the_loop) TEENY_VISIT(c_array) TEENY_VISIT(std_array) TEENY_VISIT(vector_elements)
-  TEENY_VISIT(vector_grown_by_the_host) TEENY_VISIT(struct_members) TEENY_VISIT(struct_copied) TEENY_VISIT(swap_in_a_loop)
-  TEENY_VISIT(swap_in_a_branch) TEENY_VISIT(tie_in_a_loop) TEENY_VISIT(references) TEENY_VISIT(moved) TEENY_VISIT(optional_value)
-  TEENY_VISIT(unique_pointer) TEENY_VISIT(map_of_variables) TEENY_VISIT(structured_binding) TEENY_VISIT(nested_loops)
-  TEENY_VISIT(inner_only_variable) TEENY_VISIT(branches_assign_different) TEENY_VISIT(branch_in_a_loop) TEENY_VISIT(loop_in_a_branch)
-  TEENY_VISIT(two_regions_deep) TEENY_VISIT(while_counts) TEENY_VISIT(while_condition_assigns) TEENY_VISIT(while_in_a_loop)
-  TEENY_VISIT(value_of_a_branch) TEENY_VISIT(parameter_reassigned) TEENY_VISIT(pointer_advanced) TEENY_VISIT(store_then_load)
-  TEENY_VISIT(load_before_a_store) TEENY_VISIT(load_before_a_branch_that_stores) TEENY_VISIT(atomics_in_turn)
-  TEENY_VISIT(by_reference_helper) TEENY_VISIT(by_value_helper) TEENY_VISIT(self_assignment) TEENY_VISIT(rotated)
-  TEENY_VISIT(reset_each_time) TEENY_VISIT(shape_of_a_step)
+  TEENY_VISIT(accumulate)
+  TEENY_VISIT(compound) TEENY_VISIT(read_before_write) TEENY_VISIT(copy_before_the_loop)
+      TEENY_VISIT(copy_within_the_loop) TEENY_VISIT(c_array) TEENY_VISIT(std_array) TEENY_VISIT(vector_elements)
+          TEENY_VISIT(vector_grown_by_the_host) TEENY_VISIT(struct_members) TEENY_VISIT(struct_copied)
+              TEENY_VISIT(swap_in_a_loop) TEENY_VISIT(swap_in_a_branch) TEENY_VISIT(tie_in_a_loop)
+                  TEENY_VISIT(references) TEENY_VISIT(moved) TEENY_VISIT(optional_value) TEENY_VISIT(unique_pointer)
+                      TEENY_VISIT(map_of_variables) TEENY_VISIT(structured_binding) TEENY_VISIT(nested_loops)
+                          TEENY_VISIT(inner_only_variable) TEENY_VISIT(branches_assign_different)
+                              TEENY_VISIT(branch_in_a_loop) TEENY_VISIT(loop_in_a_branch) TEENY_VISIT(two_regions_deep)
+                                  TEENY_VISIT(while_counts) TEENY_VISIT(while_condition_assigns)
+                                      TEENY_VISIT(while_in_a_loop) TEENY_VISIT(value_of_a_branch)
+                                          TEENY_VISIT(parameter_reassigned) TEENY_VISIT(pointer_advanced)
+                                              TEENY_VISIT(store_then_load) TEENY_VISIT(load_before_a_store)
+                                                  TEENY_VISIT(load_before_a_branch_that_stores)
+                                                      TEENY_VISIT(atomics_in_turn) TEENY_VISIT(by_reference_helper)
+                                                          TEENY_VISIT(by_value_helper) TEENY_VISIT(self_assignment)
+                                                              TEENY_VISIT(rotated) TEENY_VISIT(reset_each_time)
+                                                                  TEENY_VISIT(shape_of_a_step)
 #undef TEENY_VISIT
 }
 

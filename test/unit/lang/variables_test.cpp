@@ -14,7 +14,10 @@ TEST(Variables, CasesDoWhatPlainCppDoes) {
   cases::for_each([&]<class Case>(const char* name) {
     ++count;
     const auto kernel = teeny::record(worlds::Kernel<Case>{});
-    for (int n = 0; n < 7; ++n) EXPECT_EQ(worlds::run_trace(kernel, n), worlds::run_plain<Case>(n)) << name << " with n = " << n << "\n" << teeny::trace::to_text(kernel->trace().body);
+    for (int n = 0; n < 7; ++n)
+      EXPECT_EQ(worlds::run_trace(kernel, n), worlds::run_plain<Case>(n))
+          << name << " with n = " << n << "\n"
+          << teeny::trace::to_text(kernel->trace().body);
   });
   EXPECT_GE(count, 40);
 }
@@ -26,7 +29,8 @@ TEST(Variables, RandomProgramsDoWhatPlainCppDoes) {
     for (const int n : {0, 1, 4}) {
       std::vector<std::uint32_t> expected = worlds::fresh_memory();
       random_program::run<worlds::Plain>(program, worlds::Plain::Pointer{&expected, 0}, worlds::Plain::Int(n));
-      ASSERT_EQ(worlds::run_trace(kernel, n), expected) << "seed " << seed << ", n = " << n << "\n" << teeny::trace::to_text(kernel->trace().body);
+      ASSERT_EQ(worlds::run_trace(kernel, n), expected) << "seed " << seed << ", n = " << n << "\n"
+                                                        << teeny::trace::to_text(kernel->trace().body);
     }
   }
 }

@@ -1,4 +1,5 @@
-// One body, two worlds: as a kernel that is recorded, and as plain C++ that runs. What both leave in memory must be equal.
+// One body, two worlds: as a kernel that is recorded, and as plain C++ that runs. What both leave in memory must be
+// equal.
 #pragma once
 
 #include <cstdint>
@@ -113,7 +114,8 @@ struct Kernel {
 
 inline std::vector<std::uint32_t> fresh_memory() {
   std::vector<std::uint32_t> memory(64);
-  for (std::size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<std::uint32_t>(static_cast<std::int32_t>(i * 7 % 13) - 6);
+  for (std::size_t i = 0; i < memory.size(); ++i)
+    memory[i] = static_cast<std::uint32_t>(static_cast<std::int32_t>(i * 7 % 13) - 6);
   return memory;
 }
 
