@@ -42,9 +42,9 @@ void compare(const std::string& in, const std::string& out, int operands, const 
     for (int i = 0; i < operands; ++i) launch.buffer(x[i]);
     launch.buffer(*result, false).without_check().without_radius();
     if (result == &expanded)
-      launch.before([](mlir::ModuleOp module) {
+      launch.before([&](mlir::ModuleOp module) {
         ASSERT_TRUE(mlir::succeeded(expand_math(module, MathFacts{})));
-        ASSERT_TRUE(mlir::succeeded(expand_exact(module, ExactFacts{.truncates_to_f16 = false, .truncates_to_bf16 = false, .orders_min_max = false})));
+        ASSERT_TRUE(mlir::succeeded(expand_exact(module, ExactFacts{.fma_fused = in == "f64", .truncates_to_f16 = false, .truncates_to_bf16 = false, .orders_min_max = false})));
       });
     launch.clean();
   }
@@ -78,6 +78,7 @@ void compare_floats(const std::string& type) {
   const std::string tensor = "tensor<256x" + type + ">";
   for (const char* op : {"maxnumf", "minnumf", "maximumf", "minimumf", "remf"})
     compare<T, T>(type, type, 2, std::string("  %r = arith.") + op + " %x0, %x1 : " + tensor + "\n");
+  compare<T, T>(type, type, 3, "  %r = math.fma %x0, %x1, %x2 : " + tensor + "\n");
   for (const char* nan : {"none", "all"})
     compare<T, T>(type, type, 3, std::string("  %r = tt.clampf %x0, %x1, %x2, propagateNan = ") + nan + " : " + tensor + "\n");
   compare<T, std::uint8_t>(type, "i8", 1, "  %r = arith.fptosi %x0 : " + tensor + " to tensor<256xi8>\n");
