@@ -143,7 +143,8 @@ void Decomposition::take_apart_scalar(const Part &part) {
     // Only to see whether it is known; otherwise the scalar that the program computes is used as it is.
     ScalarExpression difference = blocks_.scalar(comparison.getLhs()) - blocks_.scalar(comparison.getRhs());
     bool is_signed = !signed_form(comparison.getPredicate());
-    bool wide = comparison.getLhs().getType().getIntOrFloatBitWidth() >= 32;
+    Type type = comparison.getLhs().getType();
+    bool wide = isa<IndexType>(type) || type.getIntOrFloatBitWidth() >= 32;
     if (auto constant = is_signed && wide ? difference.constant() : std::nullopt) {
       if (holds(comparison.getPredicate(), *constant) == part.negated) bounds_.never = true;
       return;

@@ -140,6 +140,17 @@ TEST(Masks, UniformConditions) {
   EXPECT_EQ(ParsedFunction(masked(tensors), /*clean=*/true).bounds(0), "if cmpi");
 }
 
+TEST(Masks, UniformConditionsOfIndexType) {
+  const std::string body = R"(%four = arith.constant 4 : index
+    %two = arith.constant 2 : index
+    %i = arith.index_cast %n : i32 to index
+    %a = arith.cmpi slt, %i, %four : index
+    %b = arith.cmpi slt, %two, %four : index
+    %ab = arith.andi %a, %b : i1
+    %m = tt.splat %ab : i1 -> tensor<16x32xi1>)";
+  expect_bounds(body, "if cmpi");
+}
+
 TEST(Masks, NegationsDisjunctionsSelections) {
   // not (a or b) = not a and not b
   expect_bounds(R"(%true = arith.constant dense<true> : tensor<16x1xi1>
