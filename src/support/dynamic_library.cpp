@@ -32,6 +32,8 @@ std::string folder_of(const void* address) {
   Dl_info information;
   if (::dladdr(address, &information) == 0 || information.dli_fname == nullptr) return {};
   std::string path = information.dli_fname;
+  // The main program is known by the name it was called with, which need not be a path.
+  if (path.empty() || path[0] != '/') path = "/proc/self/exe";
   if (char* real = ::realpath(path.c_str(), nullptr)) {
     path = real;
     ::free(real);

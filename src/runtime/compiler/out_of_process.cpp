@@ -52,7 +52,7 @@ class Helper {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, sockets[1], STDIN_FILENO);
-    std::string name = "teeny-compiler";
+    std::string name = path;
     char* arguments[] = {name.data(), nullptr};
     const int status = ::posix_spawn(&process_, path.c_str(), &actions, nullptr, arguments, environ);
     posix_spawn_file_actions_destroy(&actions);

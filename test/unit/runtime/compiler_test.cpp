@@ -103,6 +103,13 @@ TEST_F(Processes, AMissingCompilerIsAClearError) {
   EXPECT_NE(helper.find("/nowhere/teeny-compiler"), std::string::npos) << helper;
 }
 
+// Called by a bare name, the helper still looks beside itself.
+TEST_F(Processes, HelperKnowsWhereItIs) {
+  const std::string path = write_reproducer(sample());
+  const std::string text = output_of("unset TEENY_COMPILER_LIBRARY; cd /; PATH=$(dirname " HELPER ") && teeny-compiler " + path);
+  EXPECT_EQ(text.find("note: ./"), std::string::npos) << text;
+}
+
 TEST_F(Processes, ACompilerOfAnotherBuildIsRefused) {
   const std::string text = output_of("FAKE_BUILD_ID=other " PROBE);
   EXPECT_TRUE(text.starts_with("compiler_missing: ")) << text;

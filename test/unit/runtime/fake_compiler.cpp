@@ -96,7 +96,7 @@ int32_t interpret(const teeny_interpret_request* request, teeny_interpret_result
         home = &request->ranges[i];
     if (home == nullptr) {
       finding->text = R"([{"kind": "bounds", "message": "store: an address outside of every buffer", "operation": 0, "program": [)" +
-                      std::to_string(p) + R"(, 0, 0], "lane": 3, "address": )" + std::to_string(address) + "}]";
+                      std::to_string(p) + R"(, 0, 0], "lane": "3", "address": )" + std::to_string(address) + "}]";
       break;
     }
     const float value = static_cast<float>(p + static_cast<std::uint32_t>(request->arguments[1]));

@@ -1,11 +1,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <filesystem>
 #include <numeric>
 #include <thread>
 #include <vector>
 
 #include "support/digest.hpp"
+#include "support/dynamic_library.hpp"
 #include "support/target.hpp"
 #include "support/thread_pool.hpp"
 
@@ -50,6 +52,16 @@ TEST(Target, HostHasItselfAndLess) {
   EXPECT_EQ(missing_on_host(*parse_target("cpu:x86-64-v4"), *parse_target("cpu:x86-64-v3")), "x86-64-v4");
   EXPECT_EQ(missing_on_host(*parse_target("cpu:x86-64-v2"), *parse_target("cpu:x86-64-v3")), "");
   EXPECT_EQ(missing_on_host(*parse_target("cpu:aarch64"), *parse_target("cpu:x86-64-v3")), "aarch64");
+}
+
+void somewhere() {}
+
+TEST(DynamicLibrary, KnowsItsFolder) {
+  const std::filesystem::path program = std::filesystem::canonical("/proc/self/exe");
+  EXPECT_EQ(folder_of(reinterpret_cast<const void*>(&somewhere)), program.parent_path().string());
+  std::string error;
+  EXPECT_FALSE(DynamicLibrary::open("/nowhere.so", error));
+  EXPECT_NE(error.find("/nowhere.so"), std::string::npos);
 }
 
 struct Marks {
