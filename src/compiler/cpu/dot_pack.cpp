@@ -39,6 +39,7 @@ class PackEmitter {
   void pack_b_rows();
   void pack_b_columns();
   void compensate();
+  Words column_sums(llvm::Value* panel, std::int64_t size);
 
   llvm::IRBuilderBase& builder_;
   const DotPlan& plan_;
@@ -286,29 +287,50 @@ void PackEmitter::pack_b_columns() {
 void PackEmitter::compensate() {
   const std::int64_t vector_bytes = plan_.target.vector_bytes;
   const std::int64_t all = (plan_.shape.n + lanes_ - 1) / lanes_ * plan_.k_words * vector_bytes;
-  llvm::Value* bias = llvm::ConstantInt::get(word_vector_, 0x80808080u);
   for (const DotSegment& panels : panel_segments(plan_)) {
     emit_loop(builder_, emit_piece_count(builder_, panels, lanes_, other_used_), "pack.sums", [&](llvm::Value* index) {
       llvm::Value* vectors = builder_.CreateAdd(builder_.CreateMul(index, constant(panels.size)), constant(panels.start));
-      llvm::Value* panel = builder_.CreateMul(vectors, constant(plan_.k_words * vector_bytes));
-      llvm::Value* sums = builder_.CreateAdd(builder_.CreateMul(vectors, constant(vector_bytes)), constant(all));
+      llvm::Value* panel = emit_address(builder_, destination_, builder_.CreateMul(vectors, constant(plan_.k_words * vector_bytes)));
+      llvm::Value* offset = builder_.CreateAdd(builder_.CreateMul(vectors, constant(vector_bytes)), constant(all));
+      const Words sums = column_sums(panel, panels.size);
       for (std::int64_t vector = 0; vector < panels.size; ++vector) {
-        store(llvm::Constant::getNullValue(word_vector_), builder_.CreateAdd(sums, constant(vector * vector_bytes)));
+        store(sums[static_cast<std::size_t>(vector)], builder_.CreateAdd(offset, constant(vector * vector_bytes)));
       }
-      emit_loop(builder_, k_used_, "pack.sums.k", [&](llvm::Value* word) {
-        llvm::Value* line = builder_.CreateAdd(panel, builder_.CreateMul(word, constant(panels.size * vector_bytes)));
-        for (std::int64_t vector = 0; vector < panels.size; ++vector) {
-          const auto at = [&](llvm::Value* offset) {
-            return emit_address(builder_, destination_, builder_.CreateAdd(offset, constant(vector * vector_bytes)));
-          };
-          const llvm::Align align(static_cast<std::uint64_t>(vector_bytes));
-          llvm::Value* sum = builder_.CreateAlignedLoad(word_vector_, at(sums), align);
-          llvm::Value* words = builder_.CreateAlignedLoad(word_vector_, at(line), align);
-          builder_.CreateAlignedStore(emit_product(builder_, plan_, sum, bias, words), at(sums), align);
-        }
-      });
     });
   }
+}
+
+// 128 times the sum of every column of a panel of `size` registers, in registers while k goes by. No k used: of no meaning.
+PackEmitter::Words PackEmitter::column_sums(llvm::Value* panel, std::int64_t size) {
+  const std::int64_t vector_bytes = plan_.target.vector_bytes;
+  llvm::Value* bias = llvm::ConstantInt::get(word_vector_, 0x80808080u);
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  llvm::Function* function = before->getParent();
+  llvm::BasicBlock* loop = llvm::BasicBlock::Create(builder_.getContext(), "pack.sums.k", function, before->getNextNode());
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(builder_.getContext(), "pack.sums.end", function, loop->getNextNode());
+  after->splice(after->end(), before, builder_.GetInsertPoint(), before->end());
+  after->replaceSuccessorsPhiUsesWith(before, after);
+  builder_.SetInsertPoint(before);
+  builder_.CreateBr(loop);
+  builder_.SetInsertPoint(loop);
+  llvm::PHINode* word = builder_.CreatePHI(builder_.getInt64Ty(), 2);
+  word->addIncoming(constant(0), before);
+  Words carried, sums;
+  for (std::int64_t vector = 0; vector < size; ++vector) carried.push_back(builder_.CreatePHI(word_vector_, 2));
+  llvm::Value* line = emit_address(builder_, panel, builder_.CreateMul(word, constant(size * vector_bytes)));
+  for (std::int64_t vector = 0; vector < size; ++vector) {
+    llvm::Value* words = builder_.CreateAlignedLoad(word_vector_, emit_address(builder_, line, constant(vector * vector_bytes)),
+                                                    llvm::Align(static_cast<std::uint64_t>(vector_bytes)));
+    auto* sum = llvm::cast<llvm::PHINode>(carried[static_cast<std::size_t>(vector)]);
+    sums.push_back(emit_product(builder_, plan_, sum, bias, words));
+    sum->addIncoming(llvm::Constant::getNullValue(word_vector_), before);
+    sum->addIncoming(sums.back(), loop);
+  }
+  llvm::Value* next = builder_.CreateAdd(word, constant(1), "", true, true);
+  word->addIncoming(next, loop);
+  builder_.CreateCondBr(builder_.CreateICmpSLT(next, k_used_), loop, after);
+  builder_.SetInsertPoint(after, after->begin());
+  return sums;
 }
 
 }  // namespace
