@@ -1,12 +1,12 @@
 #include "compiler/cpu/cpu_target.hpp"
 
-#include <memory>
-
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/TargetParser/Host.h>
 #include <llvm/TargetParser/SubtargetFeature.h>
 #include <llvm/TargetParser/Triple.h>
+
+#include <memory>
 
 namespace teeny::compiler::cpu {
 
@@ -24,7 +24,8 @@ void describe_x86(CpuTarget& target, const llvm::MCSubtargetInfo& subtarget) {
   target.convert_f16 = wide || has("f16c");
   target.convert_bf16 = wide && has("avx512bf16");
   // Sapphire and Emerald Rapids start one vdpbf16ps every other cycle, half the rate of the f32 products that it would
-  // replace; only processors known to gain use it. Elsewhere bf16 operands become f32, which is exact for denormals too.
+  // replace; only processors known to gain use it. Elsewhere bf16 operands become f32, which is exact for denormals
+  // too.
   const bool fast_bf16 = target.cpu == "znver4" || target.cpu == "znver5";
   target.dot_bf16 = target.convert_bf16 && fast_bf16;
   target.dot_u8s8 = wide ? has("avx512vnni") : has("avxvnni");

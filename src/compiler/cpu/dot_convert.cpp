@@ -7,7 +7,8 @@ namespace {
 // Integer arithmetic on the lanes of a vector of floats.
 class Bits {
  public:
-  Bits(llvm::IRBuilderBase& builder, llvm::Type* like) : builder_(builder), lanes_(llvm::cast<llvm::FixedVectorType>(like)->getNumElements()) {}
+  Bits(llvm::IRBuilderBase& builder, llvm::Type* like)
+      : builder_(builder), lanes_(llvm::cast<llvm::FixedVectorType>(like)->getNumElements()) {}
 
   llvm::Type* vector(llvm::Type* element) const { return llvm::FixedVectorType::get(element, lanes_); }
   llvm::Type* words() const { return vector(builder_.getInt32Ty()); }
@@ -53,7 +54,8 @@ class Bits {
     llvm::Value* all = as_words(value);
     llvm::Value* parity = builder_.CreateAnd(builder_.CreateLShr(all, word(16)), word(1));
     llvm::Value* rounded = builder_.CreateAdd(builder_.CreateAdd(all, word(0x7FFF)), parity);
-    rounded = builder_.CreateSelect(builder_.CreateFCmpUNO(value, value), builder_.CreateOr(all, word(0x400000)), rounded);
+    rounded =
+        builder_.CreateSelect(builder_.CreateFCmpUNO(value, value), builder_.CreateOr(all, word(0x400000)), rounded);
     return as_half(builder_.CreateLShr(rounded, word(16)), builder_.getBFloatTy());
   }
 
@@ -68,7 +70,8 @@ class Bits {
 
 }  // namespace
 
-llvm::Value* emit_float_cast(llvm::IRBuilderBase& builder, const CpuTarget& target, llvm::Value* value, llvm::Type* to) {
+llvm::Value* emit_float_cast(llvm::IRBuilderBase& builder, const CpuTarget& target, llvm::Value* value,
+                             llvm::Type* to) {
   const Bits bits(builder, value->getType());
   llvm::Type* from = value->getType();
   if (from == to) return value;
@@ -78,7 +81,8 @@ llvm::Value* emit_float_cast(llvm::IRBuilderBase& builder, const CpuTarget& targ
   } else if (soft_f16 && from->getScalarType()->isHalfTy()) {
     value = bits.from_f16(value);
   }
-  if (to->getScalarType()->isBFloatTy() && !target.convert_bf16) return bits.to_bf16(builder.CreateFPCast(value, bits.floats()));
+  if (to->getScalarType()->isBFloatTy() && !target.convert_bf16)
+    return bits.to_bf16(builder.CreateFPCast(value, bits.floats()));
   if (to->getScalarType()->isHalfTy() && soft_f16) return bits.to_f16(builder.CreateFPCast(value, bits.floats()));
   return builder.CreateFPCast(value, to);
 }

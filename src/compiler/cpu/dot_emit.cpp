@@ -6,11 +6,16 @@ namespace teeny::compiler::cpu {
 
 llvm::Type* element_type(llvm::LLVMContext& context, DType type) {
   switch (type) {
-    case DType::f16: return llvm::Type::getHalfTy(context);
-    case DType::bf16: return llvm::Type::getBFloatTy(context);
-    case DType::f32: return llvm::Type::getFloatTy(context);
-    case DType::f64: return llvm::Type::getDoubleTy(context);
-    default: return llvm::Type::getIntNTy(context, static_cast<unsigned>(size_of(type)) * 8);
+    case DType::f16:
+      return llvm::Type::getHalfTy(context);
+    case DType::bf16:
+      return llvm::Type::getBFloatTy(context);
+    case DType::f32:
+      return llvm::Type::getFloatTy(context);
+    case DType::f64:
+      return llvm::Type::getDoubleTy(context);
+    default:
+      return llvm::Type::getIntNTy(context, static_cast<unsigned>(size_of(type)) * 8);
   }
 }
 
@@ -33,7 +38,8 @@ llvm::SmallVector<DotSegment, 4> row_segments(const DotPlan& plan) {
 llvm::SmallVector<DotSegment, 4> panel_segments(const DotPlan& plan) {
   const DotPartition& panels = plan.panels;
   llvm::SmallVector<DotSegment, 4> result{{panels.first, panels.first_count, 0, 0}};
-  if (panels.second_count) result.push_back({panels.first - 1, panels.second_count, panels.first * panels.first_count, 0});
+  if (panels.second_count)
+    result.push_back({panels.first - 1, panels.second_count, panels.first * panels.first_count, 0});
   if (const auto tail = static_cast<unsigned>(plan.shape.n % plan.lanes)) {
     DotSegment& last = result.back();
     --last.count;
@@ -66,7 +72,8 @@ void emit_loop(llvm::IRBuilderBase& builder, llvm::Value* count, const llvm::Twi
   builder.SetInsertPoint(after, after->begin());
 }
 
-llvm::Value* emit_piece_count(llvm::IRBuilderBase& builder, const DotSegment& segment, std::int64_t scale, llvm::Value* used) {
+llvm::Value* emit_piece_count(llvm::IRBuilderBase& builder, const DotSegment& segment, std::int64_t scale,
+                              llvm::Value* used) {
   const std::int64_t size = segment.size * scale;
   llvm::Value* left = builder.CreateSub(used, builder.getInt64(segment.start * scale));
   left = builder.CreateBinaryIntrinsic(llvm::Intrinsic::smax, left, builder.getInt64(0));
@@ -97,33 +104,44 @@ llvm::Value* emit_intrinsic(llvm::IRBuilderBase& builder, llvm::StringRef name, 
 
 namespace {
 
-llvm::Value* emit_pairs_i16(llvm::IRBuilderBase& builder, const DotPlan& plan, llvm::Value* sum, llvm::Value* a, llvm::Value* b) {
+llvm::Value* emit_pairs_i16(llvm::IRBuilderBase& builder, const DotPlan& plan, llvm::Value* sum, llvm::Value* a,
+                            llvm::Value* b) {
   const int bytes = plan.target.vector_bytes;
   if (plan.target.dot_i16 && bytes >= 32) {
     return emit_intrinsic(builder, "llvm.x86.avx512.vpdpwssd." + std::to_string(bytes * 8), {}, {sum, a, b});
   }
-  const char* name = bytes == 64 ? "llvm.x86.avx512.pmaddw.d.512" : bytes == 32 ? "llvm.x86.avx2.pmadd.wd" : "llvm.x86.sse2.pmadd.wd";
+  const char* name = bytes == 64   ? "llvm.x86.avx512.pmaddw.d.512"
+                     : bytes == 32 ? "llvm.x86.avx2.pmadd.wd"
+                                   : "llvm.x86.sse2.pmadd.wd";
   return builder.CreateAdd(sum, emit_intrinsic(builder, name, {}, {a, b}));
 }
 
-llvm::Value* emit_quads_u8s8(llvm::IRBuilderBase& builder, const DotPlan& plan, llvm::Value* sum, llvm::Value* u8, llvm::Value* s8) {
-  return emit_intrinsic(builder, "llvm.x86.avx512.vpdpbusd." + std::to_string(plan.target.vector_bytes * 8), {}, {sum, u8, s8});
+llvm::Value* emit_quads_u8s8(llvm::IRBuilderBase& builder, const DotPlan& plan, llvm::Value* sum, llvm::Value* u8,
+                             llvm::Value* s8) {
+  return emit_intrinsic(builder, "llvm.x86.avx512.vpdpbusd." + std::to_string(plan.target.vector_bytes * 8), {},
+                        {sum, u8, s8});
 }
 
 }  // namespace
 
-llvm::Value* emit_product(llvm::IRBuilderBase& builder, const DotPlan& plan, llvm::Value* sum, llvm::Value* a, llvm::Value* b) {
+llvm::Value* emit_product(llvm::IRBuilderBase& builder, const DotPlan& plan, llvm::Value* sum, llvm::Value* a,
+                          llvm::Value* b) {
   switch (plan.product) {
     case DotProduct::multiply_add_float:
       // Without the instruction llvm.fma would become a call per lane.
       if (plan.target.fma) return builder.CreateIntrinsic(llvm::Intrinsic::fma, {sum->getType()}, {a, b, sum});
       return builder.CreateFAdd(sum, builder.CreateFMul(a, b));
-    case DotProduct::multiply_add_integer: return builder.CreateAdd(sum, builder.CreateMul(a, b));
+    case DotProduct::multiply_add_integer:
+      return builder.CreateAdd(sum, builder.CreateMul(a, b));
     case DotProduct::pairs_bf16:
-      return emit_intrinsic(builder, "llvm.x86.avx512bf16.dpbf16ps." + std::to_string(plan.target.vector_bytes * 8), {}, {sum, a, b});
-    case DotProduct::pairs_i16: return emit_pairs_i16(builder, plan, sum, a, b);
-    case DotProduct::quads_u8s8: return emit_quads_u8s8(builder, plan, sum, a, b);
-    case DotProduct::quads_s8u8: return emit_quads_u8s8(builder, plan, sum, b, a);
+      return emit_intrinsic(builder, "llvm.x86.avx512bf16.dpbf16ps." + std::to_string(plan.target.vector_bytes * 8), {},
+                            {sum, a, b});
+    case DotProduct::pairs_i16:
+      return emit_pairs_i16(builder, plan, sum, a, b);
+    case DotProduct::quads_u8s8:
+      return emit_quads_u8s8(builder, plan, sum, a, b);
+    case DotProduct::quads_s8u8:
+      return emit_quads_u8s8(builder, plan, sum, b, a);
     case DotProduct::quads_s8s8: {
       llvm::Type* bytes = llvm::FixedVectorType::get(builder.getInt8Ty(), plan.target.vector_bytes);
       return emit_intrinsic(builder, "llvm.aarch64.neon.sdot", {sum->getType(), bytes}, {sum, a, b});

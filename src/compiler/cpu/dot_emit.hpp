@@ -1,4 +1,5 @@
-// Shared by the emitters of matrix products: types of words and loops over index ranges. Private to src/compiler/cpu/dot*.
+// Shared by the emitters of matrix products: types of words and loops over index ranges. Private to
+// src/compiler/cpu/dot*.
 #pragma once
 
 #include "compiler/cpu/dot.hpp"
@@ -29,8 +30,10 @@ llvm::SmallVector<DotSegment, 4> panel_segments(const DotPlan& plan);
 void emit_loop(llvm::IRBuilderBase& builder, llvm::Value* count, const llvm::Twine& name,
                llvm::function_ref<void(llvm::Value* index)> body);
 
-// How many of `segment.count` pieces start below `used` (i64, in the units of the operand): scale is units in one of size.
-llvm::Value* emit_piece_count(llvm::IRBuilderBase& builder, const DotSegment& segment, std::int64_t scale, llvm::Value* used);
+// How many of `segment.count` pieces start below `used` (i64, in the units of the operand): scale is units in one of
+// size.
+llvm::Value* emit_piece_count(llvm::IRBuilderBase& builder, const DotSegment& segment, std::int64_t scale,
+                              llvm::Value* used);
 
 // ceil(k_used / group) as an i64.
 llvm::Value* emit_word_count(llvm::IRBuilderBase& builder, const DotPlan& plan, llvm::Value* k_used);
@@ -42,10 +45,12 @@ llvm::Value* emit_address(llvm::IRBuilderBase& builder, llvm::Value* pointer, ll
 llvm::Value* emit_intrinsic(llvm::IRBuilderBase& builder, llvm::StringRef name, llvm::ArrayRef<llvm::Type*> overloads,
                             llvm::ArrayRef<llvm::Value*> arguments);
 
-// Vectors of floats to `to`, rounding to nearest even; without calls of a support library on targets that lack the conversion.
+// Vectors of floats to `to`, rounding to nearest even; without calls of a support library on targets that lack the
+// conversion.
 llvm::Value* emit_float_cast(llvm::IRBuilderBase& builder, const CpuTarget& target, llvm::Value* value, llvm::Type* to);
 
 // sum + a * b for registers of words.
-llvm::Value* emit_product(llvm::IRBuilderBase& builder, const DotPlan& plan, llvm::Value* sum, llvm::Value* a, llvm::Value* b);
+llvm::Value* emit_product(llvm::IRBuilderBase& builder, const DotPlan& plan, llvm::Value* sum, llvm::Value* a,
+                          llvm::Value* b);
 
 }  // namespace teeny::compiler::cpu

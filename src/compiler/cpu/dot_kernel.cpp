@@ -1,7 +1,7 @@
+#include <llvm/IR/Intrinsics.h>
+
 #include <algorithm>
 #include <string>
-
-#include <llvm/IR/Intrinsics.h>
 
 #include "compiler/cpu/dot_emit.hpp"
 
@@ -9,8 +9,8 @@ namespace teeny::compiler::cpu {
 
 namespace {
 
-// Emits the function of one plan. Panels are the outer loop: a panel of b stays in the first-level cache while all rows of
-// a, which the second level holds, pass by it.
+// Emits the function of one plan. Panels are the outer loop: a panel of b stays in the first-level cache while all rows
+// of a, which the second level holds, pass by it.
 class KernelEmitter {
  public:
   KernelEmitter(const DotPlan& plan, llvm::Function* function)
@@ -76,20 +76,21 @@ void KernelEmitter::emit_panels(const DotSegment& panels) {
   const std::int64_t vector_bytes = plan_.target.vector_bytes;
   emit_loop(builder_, emit_piece_count(builder_, panels, plan_.lanes, n_used_), "panel", [&](llvm::Value* index) {
     // Panels lie one after another, so the offset of one is that of its first register column.
-    llvm::Value* vectors = builder_.CreateAdd(builder_.CreateMul(index, builder_.getInt64(panels.size)),
-                                              builder_.getInt64(panels.start));
+    llvm::Value* vectors =
+        builder_.CreateAdd(builder_.CreateMul(index, builder_.getInt64(panels.size)), builder_.getInt64(panels.start));
     panel_ = emit_address(builder_, b_, builder_.CreateMul(vectors, builder_.getInt64(plan_.k_words * vector_bytes)));
     for (const DotSegment& rows : row_segments(plan_)) {
       emit_loop(builder_, emit_piece_count(builder_, rows, 1, m_used_), "rows", [&](llvm::Value* tile) {
-        llvm::Value* row = builder_.CreateAdd(builder_.CreateMul(tile, builder_.getInt64(rows.size)),
-                                              builder_.getInt64(rows.start));
+        llvm::Value* row =
+            builder_.CreateAdd(builder_.CreateMul(tile, builder_.getInt64(rows.size)), builder_.getInt64(rows.start));
         emit_tile(rows, panels, row, vectors);
       });
     }
   });
 }
 
-void KernelEmitter::emit_tile(const DotSegment& rows, const DotSegment& panels, llvm::Value* row, llvm::Value* vectors) {
+void KernelEmitter::emit_tile(const DotSegment& rows, const DotSegment& panels, llvm::Value* row,
+                              llvm::Value* vectors) {
   llvm::Value* tile = emit_address(builder_, sums_, builder_.CreateMul(row, sum_row_bytes_));
   tile = emit_address(builder_, tile, builder_.CreateMul(vectors, builder_.getInt64(plan_.lanes * sum_bytes())));
   store_sums(rows, panels, tile, emit_k_loop(rows, panels, row, load_sums(rows, panels, tile, vectors)));
@@ -97,13 +98,15 @@ void KernelEmitter::emit_tile(const DotSegment& rows, const DotSegment& panels, 
 
 llvm::Value* KernelEmitter::tail_mask(unsigned valid) {
   llvm::SmallVector<llvm::Constant*, 16> lanes;
-  for (unsigned lane = 0; lane < static_cast<unsigned>(plan_.lanes); ++lane) lanes.push_back(builder_.getInt1(lane < valid));
+  for (unsigned lane = 0; lane < static_cast<unsigned>(plan_.lanes); ++lane)
+    lanes.push_back(builder_.getInt1(lane < valid));
   return llvm::ConstantVector::get(lanes);
 }
 
 llvm::Value* KernelEmitter::convert(llvm::Value* value, llvm::Type* to) {
   if (value->getType() == to) return value;
-  return to->isFPOrFPVectorTy() ? emit_float_cast(builder_, plan_.target, value, to) : builder_.CreateSExtOrTrunc(value, to);
+  return to->isFPOrFPVectorTy() ? emit_float_cast(builder_, plan_.target, value, to)
+                                : builder_.CreateSExtOrTrunc(value, to);
 }
 
 KernelEmitter::Values KernelEmitter::load_sums(const DotSegment& rows, const DotSegment& panels, llvm::Value* tile,
@@ -114,7 +117,8 @@ KernelEmitter::Values KernelEmitter::load_sums(const DotSegment& rows, const Dot
     const std::int64_t all = (plan_.shape.n + plan_.lanes - 1) / plan_.lanes * plan_.k_words * vector_bytes;
     for (std::int64_t vector = 0; vector < panels.size; ++vector) {
       llvm::Value* column = builder_.CreateAdd(vectors, builder_.getInt64(vector));
-      llvm::Value* offset = builder_.CreateAdd(builder_.CreateMul(column, builder_.getInt64(vector_bytes)), builder_.getInt64(all));
+      llvm::Value* offset =
+          builder_.CreateAdd(builder_.CreateMul(column, builder_.getInt64(vector_bytes)), builder_.getInt64(all));
       corrections.push_back(builder_.CreateAlignedLoad(sum_vector_, emit_address(builder_, b_, offset),
                                                        llvm::Align(static_cast<std::uint64_t>(vector_bytes))));
     }
@@ -136,7 +140,8 @@ KernelEmitter::Values KernelEmitter::load_sums(const DotSegment& rows, const Dot
   return sums;
 }
 
-KernelEmitter::Values KernelEmitter::emit_k_loop(const DotSegment& rows, const DotSegment& panels, llvm::Value* row, Values sums) {
+KernelEmitter::Values KernelEmitter::emit_k_loop(const DotSegment& rows, const DotSegment& panels, llvm::Value* row,
+                                                 Values sums) {
   Values row_pointers;
   for (std::int64_t i = 0; i < rows.size; ++i) {
     llvm::Value* index = builder_.CreateAdd(row, builder_.getInt64(i));
@@ -144,7 +149,8 @@ KernelEmitter::Values KernelEmitter::emit_k_loop(const DotSegment& rows, const D
   }
   const auto register_align = llvm::Align(static_cast<std::uint64_t>(plan_.target.vector_bytes));
   // Elements of a that is used where it lies are aligned to their own size only.
-  const auto word_align = llvm::Align(plan_.a_direct ? size_of(plan_.packed_a) : static_cast<std::uint64_t>(plan_.word_bytes));
+  const auto word_align =
+      llvm::Align(plan_.a_direct ? size_of(plan_.packed_a) : static_cast<std::uint64_t>(plan_.word_bytes));
   llvm::BasicBlock* before = builder_.GetInsertBlock();
   llvm::BasicBlock* loop = llvm::BasicBlock::Create(context_, "k", function_, before->getNextNode());
   llvm::BasicBlock* after = llvm::BasicBlock::Create(context_, "k.end", function_, loop->getNextNode());
@@ -158,7 +164,8 @@ KernelEmitter::Values KernelEmitter::emit_k_loop(const DotSegment& rows, const D
     carried.back()->addIncoming(sum, before);
   }
   const std::int64_t vector_bytes = plan_.target.vector_bytes;
-  llvm::Value* line = emit_address(builder_, panel_, builder_.CreateMul(k, builder_.getInt64(panels.size * vector_bytes)));
+  llvm::Value* line =
+      emit_address(builder_, panel_, builder_.CreateMul(k, builder_.getInt64(panels.size * vector_bytes)));
   Values columns;
   for (std::int64_t vector = 0; vector < panels.size; ++vector) {
     llvm::Value* address = emit_address(builder_, line, builder_.getInt64(vector * vector_bytes));
@@ -182,7 +189,8 @@ KernelEmitter::Values KernelEmitter::emit_k_loop(const DotSegment& rows, const D
   return sums;
 }
 
-void KernelEmitter::store_sums(const DotSegment& rows, const DotSegment& panels, llvm::Value* tile, const Values& sums) {
+void KernelEmitter::store_sums(const DotSegment& rows, const DotSegment& panels, llvm::Value* tile,
+                               const Values& sums) {
   for (std::int64_t row = 0; row < rows.size; ++row) {
     for (std::int64_t vector = 0; vector < panels.size; ++vector) {
       llvm::Value* value = convert(sums[static_cast<std::size_t>(row * panels.size + vector)], memory_vector_);
@@ -197,7 +205,8 @@ void KernelEmitter::store_sums(const DotSegment& rows, const DotSegment& panels,
 }
 
 std::string kernel_name(const DotShape& shape) {
-  std::string name = "teeny.dot." + std::to_string(shape.m) + "x" + std::to_string(shape.n) + "x" + std::to_string(shape.k);
+  std::string name =
+      "teeny.dot." + std::to_string(shape.m) + "x" + std::to_string(shape.n) + "x" + std::to_string(shape.k);
   for (const DType type : {shape.a, shape.b, shape.accumulator}) name += std::string(".") + name_of(type);
   if (shape.precision == DotPrecision::fast) name += ".fast";
   if (shape.reproducible) name += ".reproducible";
@@ -208,7 +217,8 @@ llvm::Function* declare_kernel(llvm::Module& module, const DotPlan& plan, const 
   llvm::LLVMContext& context = module.getContext();
   llvm::Type* pointer = llvm::PointerType::getUnqual(context);
   llvm::Type* size = llvm::Type::getInt64Ty(context);
-  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer, size, pointer, pointer, size, size, size, size}, false);
+  auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context),
+                                       {pointer, size, pointer, pointer, size, size, size, size}, false);
   auto* function = llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, name, module);
   function->addFnAttr("target-cpu", plan.target.cpu);
   if (!plan.target.features.empty()) function->addFnAttr("target-features", plan.target.features);
@@ -238,8 +248,8 @@ llvm::Expected<DotKernel> make_dot_kernel(llvm::Module& module, const DotShape& 
 }
 
 void emit_multiply(llvm::IRBuilderBase& builder, const DotKernel& kernel, const DotCall& call) {
-  builder.CreateCall(kernel.function, {call.a, call.a_row_bytes, call.b, call.accumulator, call.accumulator_row_elements, call.m_used,
-                                       call.n_used, call.k_used});
+  builder.CreateCall(kernel.function, {call.a, call.a_row_bytes, call.b, call.accumulator,
+                                       call.accumulator_row_elements, call.m_used, call.n_used, call.k_used});
 }
 
 }  // namespace teeny::compiler::cpu

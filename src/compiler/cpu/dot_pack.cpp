@@ -14,8 +14,15 @@ class PackEmitter {
  public:
   PackEmitter(llvm::IRBuilderBase& builder, const DotPlan& plan, Side side, llvm::Value* destination, DotInner inner,
               DotElements elements, llvm::Value* other_used, llvm::Value* k_used)
-      : builder_(builder), plan_(plan), side_(side), destination_(destination), inner_(inner), elements_(elements),
-        other_used_(other_used), k_used_(emit_word_count(builder, plan, k_used)), lanes_(plan.lanes) {
+      : builder_(builder),
+        plan_(plan),
+        side_(side),
+        destination_(destination),
+        inner_(inner),
+        elements_(elements),
+        other_used_(other_used),
+        k_used_(emit_word_count(builder, plan, k_used)),
+        lanes_(plan.lanes) {
     word_vector_ = llvm::FixedVectorType::get(word_type(builder.getContext(), plan), static_cast<unsigned>(lanes_));
   }
 
@@ -63,13 +70,15 @@ llvm::Value* PackEmitter::fetch(llvm::Value* other, llvm::Value* k, unsigned cou
     // As integers: a target without arithmetic on halves would convert them for a select.
     llvm::Type* type = value->getType();
     llvm::Type* bits = llvm::FixedVectorType::get(builder_.getIntNTy(type->getScalarSizeInBits()), count);
-    value = builder_.CreateSelect(llvm::ConstantVector::get(inside), builder_.CreateBitCast(value, bits), llvm::Constant::getNullValue(bits));
+    value = builder_.CreateSelect(llvm::ConstantVector::get(inside), builder_.CreateBitCast(value, bits),
+                                  llvm::Constant::getNullValue(bits));
     value = builder_.CreateBitCast(value, type);
   }
   return convert(value);
 }
 
-// tf32: 13 bits fewer, to nearest, ties away from zero; infinities stay, and NaNs must not lose their payload's only bit.
+// tf32: 13 bits fewer, to nearest, ties away from zero; infinities stay, and NaNs must not lose their payload's only
+// bit.
 llvm::Value* round_to_tf32(llvm::IRBuilderBase& builder, llvm::Value* value) {
   auto* type = llvm::cast<llvm::FixedVectorType>(value->getType());
   llvm::Type* bits_type = llvm::FixedVectorType::get(builder.getInt32Ty(), type->getNumElements());
@@ -86,7 +95,8 @@ llvm::Value* PackEmitter::convert(llvm::Value* value) {
   const unsigned count = llvm::cast<llvm::FixedVectorType>(value->getType())->getNumElements();
   llvm::Type* type = llvm::FixedVectorType::get(element_type(builder_.getContext(), to), count);
   if (is_float(from)) {
-    if (plan_.shape.precision == DotPrecision::fast && from == DType::f32 && to == DType::f32) value = round_to_tf32(builder_, value);
+    if (plan_.shape.precision == DotPrecision::fast && from == DType::f32 && to == DType::f32)
+      value = round_to_tf32(builder_, value);
     return emit_float_cast(builder_, plan_.target, value, type);
   }
   if (side_ == Side::a && plan_.compensate) return builder_.CreateXor(value, llvm::ConstantInt::get(type, 0x80));
@@ -119,7 +129,8 @@ llvm::Value* PackEmitter::words_across(llvm::Value* other, llvm::Value* word, un
     for (std::size_t i = 0; i < half; ++i) {
       const unsigned count = llvm::cast<llvm::FixedVectorType>(parts[i]->getType())->getNumElements();
       llvm::SmallVector<int, 64> order;
-      for (unsigned lane = 0; lane < count; ++lane) order.append({static_cast<int>(lane), static_cast<int>(lane + count)});
+      for (unsigned lane = 0; lane < count; ++lane)
+        order.append({static_cast<int>(lane), static_cast<int>(lane + count)});
       merged.push_back(builder_.CreateShuffleVector(parts[i], parts[i + half], order));
     }
     parts = std::move(merged);
@@ -139,7 +150,8 @@ PackEmitter::Words PackEmitter::transposed(Words rows) {
     }
     for (int row = 0; row < lanes; ++row) {
       if (row & distance) continue;
-      llvm::Value *first = rows[static_cast<std::size_t>(row)], *second = rows[static_cast<std::size_t>(row + distance)];
+      llvm::Value *first = rows[static_cast<std::size_t>(row)],
+                  *second = rows[static_cast<std::size_t>(row + distance)];
       rows[static_cast<std::size_t>(row)] = builder_.CreateShuffleVector(first, second, low);
       rows[static_cast<std::size_t>(row + distance)] = builder_.CreateShuffleVector(first, second, high);
     }
@@ -153,8 +165,9 @@ void PackEmitter::for_word_blocks(llvm::function_ref<void(llvm::Value*, unsigned
   const auto rest = static_cast<unsigned>(plan_.shape.k % elements);
   if (full) {
     const DotSegment blocks{lanes_, full, 0, 0};
-    emit_loop(builder_, emit_piece_count(builder_, blocks, 1, k_used_), "pack.k",
-              [&](llvm::Value* index) { body(builder_.CreateMul(index, constant(lanes_)), static_cast<unsigned>(elements)); });
+    emit_loop(builder_, emit_piece_count(builder_, blocks, 1, k_used_), "pack.k", [&](llvm::Value* index) {
+      body(builder_.CreateMul(index, constant(lanes_)), static_cast<unsigned>(elements));
+    });
   }
   if (!rest) return;
   emit_loop(builder_, emit_piece_count(builder_, {lanes_, 1, full * lanes_, 0}, 1, k_used_), "pack.k.rest",
@@ -218,7 +231,9 @@ void PackEmitter::pack_a_across() {
   const std::int64_t full = plan_.shape.m / lanes_;
   if (full) {
     emit_loop(builder_, emit_piece_count(builder_, {lanes_, full, 0, 0}, 1, other_used_), "pack.a",
-              [&](llvm::Value* index) { pack_rows(builder_.CreateMul(index, constant(lanes_)), static_cast<unsigned>(lanes_)); });
+              [&](llvm::Value* index) {
+                pack_rows(builder_.CreateMul(index, constant(lanes_)), static_cast<unsigned>(lanes_));
+              });
   }
   const auto rest = static_cast<unsigned>(plan_.shape.m % lanes_);
   if (!rest) return;
@@ -237,10 +252,10 @@ void PackEmitter::pack_b_rows() {
   for_words([&](llvm::Value* word, unsigned valid_k) {
     for (const DotSegment& panels : panel_segments(plan_)) {
       emit_loop(builder_, emit_piece_count(builder_, panels, lanes_, other_used_), "pack.b", [&](llvm::Value* index) {
-        llvm::Value* vectors = builder_.CreateAdd(builder_.CreateMul(index, constant(panels.size)), constant(panels.start));
-        llvm::Value* offset = builder_.CreateAdd(
-            builder_.CreateMul(vectors, constant(plan_.k_words * vector_bytes)),
-            builder_.CreateMul(word, constant(panels.size * vector_bytes)));
+        llvm::Value* vectors =
+            builder_.CreateAdd(builder_.CreateMul(index, constant(panels.size)), constant(panels.start));
+        llvm::Value* offset = builder_.CreateAdd(builder_.CreateMul(vectors, constant(plan_.k_words * vector_bytes)),
+                                                 builder_.CreateMul(word, constant(panels.size * vector_bytes)));
         for (std::int64_t vector = 0; vector < panels.size; ++vector) {
           const bool edge = panels.tail && vector == panels.size - 1;
           llvm::Value* column = builder_.CreateMul(builder_.CreateAdd(vectors, constant(vector)), constant(lanes_));
@@ -263,18 +278,21 @@ void PackEmitter::pack_b_columns() {
       for_word_blocks([&](llvm::Value* word, unsigned valid_elements) {
         Words columns;
         for (unsigned i = 0; i < static_cast<unsigned>(lanes_); ++i) {
-          columns.push_back(i < valid_columns ? words_along_k(builder_.CreateAdd(first, constant(i)), word, valid_elements)
-                                              : llvm::Constant::getNullValue(word_vector_));
+          columns.push_back(i < valid_columns
+                                ? words_along_k(builder_.CreateAdd(first, constant(i)), word, valid_elements)
+                                : llvm::Constant::getNullValue(word_vector_));
         }
         const Words rows = transposed(std::move(columns));
         for (std::int64_t i = 0; i < lanes_ && i * plan_.group < static_cast<std::int64_t>(valid_elements); ++i) {
-          llvm::Value* line = builder_.CreateMul(builder_.CreateAdd(word, constant(i)), constant(panels.size * vector_bytes));
+          llvm::Value* line =
+              builder_.CreateMul(builder_.CreateAdd(word, constant(i)), constant(panels.size * vector_bytes));
           store(rows[static_cast<std::size_t>(i)], builder_.CreateAdd(base, line));
         }
       });
     };
     emit_loop(builder_, emit_piece_count(builder_, panels, lanes_, other_used_), "pack.b", [&](llvm::Value* index) {
-      llvm::Value* vectors = builder_.CreateAdd(builder_.CreateMul(index, constant(panels.size)), constant(panels.start));
+      llvm::Value* vectors =
+          builder_.CreateAdd(builder_.CreateMul(index, constant(panels.size)), constant(panels.start));
       const std::int64_t full = panels.size - (panels.tail ? 1 : 0);
       emit_loop(builder_, constant(full), "pack.b.vector",
                 [&](llvm::Value* vector) { pack_vector(vectors, vector, static_cast<unsigned>(lanes_)); });
@@ -289,8 +307,10 @@ void PackEmitter::compensate() {
   const std::int64_t all = (plan_.shape.n + lanes_ - 1) / lanes_ * plan_.k_words * vector_bytes;
   for (const DotSegment& panels : panel_segments(plan_)) {
     emit_loop(builder_, emit_piece_count(builder_, panels, lanes_, other_used_), "pack.sums", [&](llvm::Value* index) {
-      llvm::Value* vectors = builder_.CreateAdd(builder_.CreateMul(index, constant(panels.size)), constant(panels.start));
-      llvm::Value* panel = emit_address(builder_, destination_, builder_.CreateMul(vectors, constant(plan_.k_words * vector_bytes)));
+      llvm::Value* vectors =
+          builder_.CreateAdd(builder_.CreateMul(index, constant(panels.size)), constant(panels.start));
+      llvm::Value* panel =
+          emit_address(builder_, destination_, builder_.CreateMul(vectors, constant(plan_.k_words * vector_bytes)));
       llvm::Value* offset = builder_.CreateAdd(builder_.CreateMul(vectors, constant(vector_bytes)), constant(all));
       const Words sums = column_sums(panel, panels.size);
       for (std::int64_t vector = 0; vector < panels.size; ++vector) {
@@ -300,14 +320,17 @@ void PackEmitter::compensate() {
   }
 }
 
-// 128 times the sum of every column of a panel of `size` registers, in registers while k goes by. No k used: of no meaning.
+// 128 times the sum of every column of a panel of `size` registers, in registers while k goes by. No k used: of no
+// meaning.
 PackEmitter::Words PackEmitter::column_sums(llvm::Value* panel, std::int64_t size) {
   const std::int64_t vector_bytes = plan_.target.vector_bytes;
   llvm::Value* bias = llvm::ConstantInt::get(word_vector_, 0x80808080u);
   llvm::BasicBlock* before = builder_.GetInsertBlock();
   llvm::Function* function = before->getParent();
-  llvm::BasicBlock* loop = llvm::BasicBlock::Create(builder_.getContext(), "pack.sums.k", function, before->getNextNode());
-  llvm::BasicBlock* after = llvm::BasicBlock::Create(builder_.getContext(), "pack.sums.end", function, loop->getNextNode());
+  llvm::BasicBlock* loop =
+      llvm::BasicBlock::Create(builder_.getContext(), "pack.sums.k", function, before->getNextNode());
+  llvm::BasicBlock* after =
+      llvm::BasicBlock::Create(builder_.getContext(), "pack.sums.end", function, loop->getNextNode());
   after->splice(after->end(), before, builder_.GetInsertPoint(), before->end());
   after->replaceSuccessorsPhiUsesWith(before, after);
   builder_.SetInsertPoint(before);
@@ -319,8 +342,9 @@ PackEmitter::Words PackEmitter::column_sums(llvm::Value* panel, std::int64_t siz
   for (std::int64_t vector = 0; vector < size; ++vector) carried.push_back(builder_.CreatePHI(word_vector_, 2));
   llvm::Value* line = emit_address(builder_, panel, builder_.CreateMul(word, constant(size * vector_bytes)));
   for (std::int64_t vector = 0; vector < size; ++vector) {
-    llvm::Value* words = builder_.CreateAlignedLoad(word_vector_, emit_address(builder_, line, constant(vector * vector_bytes)),
-                                                    llvm::Align(static_cast<std::uint64_t>(vector_bytes)));
+    llvm::Value* words =
+        builder_.CreateAlignedLoad(word_vector_, emit_address(builder_, line, constant(vector * vector_bytes)),
+                                   llvm::Align(static_cast<std::uint64_t>(vector_bytes)));
     auto* sum = llvm::cast<llvm::PHINode>(carried[static_cast<std::size_t>(vector)]);
     sums.push_back(emit_product(builder_, plan_, sum, bias, words));
     sum->addIncoming(llvm::Constant::getNullValue(word_vector_), before);

@@ -15,7 +15,7 @@ struct ProductRule {
   DType a, b;  // element types it reads
   int group;
   bool widens;  // narrower integers may be extended to a and b
-  bool CpuTarget::* fact;
+  bool CpuTarget::*fact;
 };
 
 constexpr ProductRule product_rules[] = {
@@ -70,8 +70,8 @@ double plan_cost(const DotPartition& rows, const DotPartition& panels) {
   double cost = 0;
   for (int row_kind = 0; row_kind < 2; ++row_kind) {
     for (int panel_kind = 0; panel_kind < 2; ++panel_kind) {
-      const std::int64_t count = (row_kind ? rows.second_count : rows.first_count) *
-                                 (panel_kind ? panels.second_count : panels.first_count);
+      const std::int64_t count =
+          (row_kind ? rows.second_count : rows.first_count) * (panel_kind ? panels.second_count : panels.first_count);
       if (count) cost += static_cast<double>(count) * tile_cost(rows.first - row_kind, panels.first - panel_kind);
     }
   }
@@ -98,7 +98,8 @@ void choose_tile(DotPlan& plan) {
 void lay_out(DotPlan& plan) {
   const std::int64_t vectors = divide_up(plan.shape.n, plan.lanes);
   plan.k_words = divide_up(plan.shape.k, plan.group);
-  // Packing stores whole registers, so a row ends at a register; a pitch that is a power of two would map rows to one set.
+  // Packing stores whole registers, so a row ends at a register; a pitch that is a power of two would map rows to one
+  // set.
   plan.a_row_bytes = divide_up(plan.k_words * plan.word_bytes, plan.target.vector_bytes) * plan.target.vector_bytes;
   if (plan.a_row_bytes % 512 == 0) plan.a_row_bytes += 64;
   plan.a_bytes = divide_up(plan.shape.m * plan.a_row_bytes, 64) * 64;

@@ -1,9 +1,5 @@
 #include "dot_harness.hpp"
 
-#include <array>
-#include <chrono>
-#include <stdexcept>
-
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -12,6 +8,10 @@
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
+
+#include <array>
+#include <chrono>
+#include <stdexcept>
 
 #include "compiler/cpu/dot_emit.hpp"
 
@@ -23,11 +23,10 @@ namespace {
 
 [[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what); }
 
-double seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
-llvm::Function* add_function(llvm::Module& module, const DotPlan& plan, const char* name, llvm::ArrayRef<llvm::Type*> types) {
+llvm::Function* add_function(llvm::Module& module, const DotPlan& plan, const char* name,
+                             llvm::ArrayRef<llvm::Type*> types) {
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(module.getContext()), types, false);
   auto* function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, name, module);
   function->addFnAttr("target-cpu", plan.target.cpu);
@@ -42,7 +41,8 @@ void add_pack(llvm::Module& module, const DotPlan& plan, bool is_a, DotInner inn
   llvm::LLVMContext& context = module.getContext();
   llvm::Type* pointer = llvm::PointerType::getUnqual(context);
   llvm::Type* size = llvm::Type::getInt64Ty(context);
-  llvm::Function* function = add_function(module, plan, is_a ? "pack_a" : "pack_b", {pointer, pointer, size, size, size});
+  llvm::Function* function =
+      add_function(module, plan, is_a ? "pack_a" : "pack_b", {pointer, pointer, size, size, size});
   llvm::IRBuilder<> builder(llvm::BasicBlock::Create(context, "entry", function));
   llvm::Type* element = element_type(context, is_a ? plan.shape.a : plan.shape.b);
   llvm::Value *block = function->getArg(1), *pitch = function->getArg(2);
@@ -56,14 +56,18 @@ void add_pack(llvm::Module& module, const DotPlan& plan, bool is_a, DotInner inn
     return llvm::FixedVectorType::get(at.getIntNTy(element->getPrimitiveSizeInBits()), lanes);
   };
   const llvm::Align align(element->getPrimitiveSizeInBits() / 8);
-  const auto masked = [&](llvm::IRBuilderBase& at, llvm::Value* row, llvm::Value* column, unsigned lanes, llvm::Value* count) {
+  const auto masked = [&](llvm::IRBuilderBase& at, llvm::Value* row, llvm::Value* column, unsigned lanes,
+                          llvm::Value* count) {
     auto* mask_type = llvm::FixedVectorType::get(at.getInt1Ty(), lanes);
-    llvm::Value* mask = at.CreateIntrinsic(llvm::Intrinsic::get_active_lane_mask, {mask_type, at.getInt64Ty()}, {at.getInt64(0), count});
+    llvm::Value* mask = at.CreateIntrinsic(llvm::Intrinsic::get_active_lane_mask, {mask_type, at.getInt64Ty()},
+                                           {at.getInt64(0), count});
     auto* type = bits_of_lanes(at, lanes);
-    llvm::Value* bits = at.CreateMaskedLoad(type, address_of(at, row, column), align, mask, llvm::Constant::getNullValue(type));
+    llvm::Value* bits =
+        at.CreateMaskedLoad(type, address_of(at, row, column), align, mask, llvm::Constant::getNullValue(type));
     return at.CreateBitCast(bits, llvm::FixedVectorType::get(element, lanes));
   };
-  const auto bounded = [&](llvm::IRBuilderBase& at, llvm::Value* row, llvm::Value* column, unsigned lanes, unsigned valid) {
+  const auto bounded = [&](llvm::IRBuilderBase& at, llvm::Value* row, llvm::Value* column, unsigned lanes,
+                           unsigned valid) {
     llvm::Value *other = is_a ? row : column, *k = is_a ? column : row;
     llvm::Value* line_in = at.CreateICmpSLT(along_k ? other : k, along_k ? other_bound : k_bound);
     llvm::Value* left = at.CreateSub(along_k ? k_bound : other_bound, along_k ? k : other);
@@ -71,7 +75,8 @@ void add_pack(llvm::Module& module, const DotPlan& plan, bool is_a, DotInner inn
     left = at.CreateBinaryIntrinsic(llvm::Intrinsic::smax, left, at.getInt64(0));
     return masked(at, row, column, lanes, at.CreateSelect(line_in, left, at.getInt64(0)));
   };
-  const auto plain = [&](llvm::IRBuilderBase& at, llvm::Value* row, llvm::Value* column, unsigned lanes, unsigned valid) -> llvm::Value* {
+  const auto plain = [&](llvm::IRBuilderBase& at, llvm::Value* row, llvm::Value* column, unsigned lanes,
+                         unsigned valid) -> llvm::Value* {
     if (valid < lanes) return masked(at, row, column, lanes, at.getInt64(valid));
     llvm::Value* bits = at.CreateAlignedLoad(bits_of_lanes(at, lanes), address_of(at, row, column), align);
     return at.CreateBitCast(bits, llvm::FixedVectorType::get(element, lanes));
@@ -79,7 +84,8 @@ void add_pack(llvm::Module& module, const DotPlan& plan, bool is_a, DotInner inn
   // A block inside the bounds needs no masks: two loops are cheaper than a mask for every vector.
   llvm::Value* other_extent = builder.getInt64(static_cast<std::uint64_t>(is_a ? plan.shape.m : plan.shape.n));
   llvm::Value* k_extent = builder.getInt64(static_cast<std::uint64_t>(plan.shape.k));
-  llvm::Value* inside = builder.CreateAnd(builder.CreateICmpSGE(other_bound, other_extent), builder.CreateICmpSGE(k_bound, k_extent));
+  llvm::Value* inside =
+      builder.CreateAnd(builder.CreateICmpSGE(other_bound, other_extent), builder.CreateICmpSGE(k_bound, k_extent));
   auto* interior = llvm::BasicBlock::Create(context, "interior", function);
   auto* edge = llvm::BasicBlock::Create(context, "edge", function);
   builder.CreateCondBr(inside, interior, edge);
@@ -94,7 +100,8 @@ void add_pack(llvm::Module& module, const DotPlan& plan, bool is_a, DotInner inn
   builder.CreateRetVoid();
 }
 
-DotPlan add_all(llvm::Module& module, const DotShape& shape, const CpuTarget& target, DotInner a_inner, DotInner b_inner) {
+DotPlan add_all(llvm::Module& module, const DotShape& shape, const CpuTarget& target, DotInner a_inner,
+                DotInner b_inner) {
   llvm::Expected<DotKernel> kernel = make_dot_kernel(module, shape, target);
   if (!kernel) fail(llvm::toString(kernel.takeError()));
   add_pack(module, kernel->plan, true, a_inner);
@@ -105,7 +112,9 @@ DotPlan add_all(llvm::Module& module, const DotShape& shape, const CpuTarget& ta
   llvm::Function* multiply = add_function(module, kernel->plan, "multiply", types);
   llvm::IRBuilder<> builder(llvm::BasicBlock::Create(module.getContext(), "entry", multiply));
   const auto argument = [&](unsigned index) { return multiply->getArg(index); };
-  emit_multiply(builder, *kernel, {argument(0), argument(1), argument(2), argument(3), argument(4), argument(5), argument(6), argument(7)});
+  emit_multiply(
+      builder, *kernel,
+      {argument(0), argument(1), argument(2), argument(3), argument(4), argument(5), argument(6), argument(7)});
   builder.CreateRetVoid();
   std::string message;
   llvm::raw_string_ostream stream(message);
@@ -118,8 +127,9 @@ std::unique_ptr<llvm::TargetMachine> machine_of(const CpuTarget& target) {
   const llvm::Triple triple(target.triple);
   const llvm::Target* found = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!found) fail(error);
-  return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(triple, target.cpu, target.features, llvm::TargetOptions(),
-                                                                         llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
+  return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(triple, target.cpu, target.features,
+                                                                         llvm::TargetOptions(), llvm::Reloc::PIC_,
+                                                                         std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 
 void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
@@ -138,14 +148,15 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, modules);
 }
 
-std::unique_ptr<llvm::orc::LLJIT> compile(std::unique_ptr<llvm::Module> module, std::unique_ptr<llvm::LLVMContext> context,
-                                          const CpuTarget& target) {
+std::unique_ptr<llvm::orc::LLJIT> compile(std::unique_ptr<llvm::Module> module,
+                                          std::unique_ptr<llvm::LLVMContext> context, const CpuTarget& target) {
   llvm::orc::JITTargetMachineBuilder builder{llvm::Triple(target.triple)};
   builder.setCPU(target.cpu);
   builder.addFeatures(llvm::SubtargetFeatures(target.features).getFeatures());
   auto engine = llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(builder).create();
   if (!engine) fail(llvm::toString(engine.takeError()));
-  if (auto error = (*engine)->addIRModule({std::move(module), std::move(context)})) fail(llvm::toString(std::move(error)));
+  if (auto error = (*engine)->addIRModule({std::move(module), std::move(context)}))
+    fail(llvm::toString(std::move(error)));
   return std::move(*engine);
 }
 
@@ -164,7 +175,8 @@ PeakLoop::PeakLoop(const DotPlan& plan) {
   llvm::IRBuilder<> builder(llvm::BasicBlock::Create(*context, "entry", function, loop));
   const auto lanes = static_cast<unsigned>(plan.lanes);
   auto* sums = llvm::FixedVectorType::get(sum_type(*context, plan), lanes);
-  llvm::Value* factor = builder.CreateAlignedLoad(llvm::FixedVectorType::get(word_type(*context, plan), lanes), function->getArg(1), llvm::Align(1));
+  llvm::Value* factor = builder.CreateAlignedLoad(llvm::FixedVectorType::get(word_type(*context, plan), lanes),
+                                                  function->getArg(1), llvm::Align(1));
   llvm::Value* start = builder.CreateAlignedLoad(sums, function->getArg(1), llvm::Align(1));
   builder.CreateBr(loop);
   llvm::BasicBlock* entry = builder.GetInsertBlock();
@@ -176,7 +188,8 @@ PeakLoop::PeakLoop(const DotPlan& plan) {
     sum->addIncoming(start, entry);
     llvm::Value* next = emit_product(builder, plan, sum, factor, factor);
     // Equal chains would be computed once: an empty assembly makes every value its own.
-    auto* opaque = llvm::InlineAsm::get(llvm::FunctionType::get(sums, {sums}, false), "", plan.target.x86 ? "=v,0" : "=w,0", false);
+    auto* opaque = llvm::InlineAsm::get(llvm::FunctionType::get(sums, {sums}, false), "",
+                                        plan.target.x86 ? "=v,0" : "=w,0", false);
     sum->addIncoming(builder.CreateCall(opaque, {next}), loop);
   }
   llvm::Value* next_step = builder.CreateAdd(step, builder.getInt64(1));
@@ -249,7 +262,8 @@ std::string dot_assembly(const DotShape& shape, const CpuTarget& target) {
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
   llvm::legacy::PassManager passes;
-  if (machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile)) fail("no assembly for " + target.triple);
+  if (machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
+    fail("no assembly for " + target.triple);
   passes.run(module);
   return text.str().str();
 }

@@ -16,7 +16,8 @@ class DotProgram {
  public:
   // Packs a block that starts at `block`, whose neighbours along the inner dimension are adjacent and whose lines along
   // the other are `pitch` elements apart; elements at or beyond the bounds are not touched and count as 0.
-  using Pack = void (*)(void* packed, const void* block, std::int64_t pitch, std::int64_t other_bound, std::int64_t k_bound);
+  using Pack = void (*)(void* packed, const void* block, std::int64_t pitch, std::int64_t other_bound,
+                        std::int64_t k_bound);
   using Multiply = void (*)(const void* a, std::int64_t a_row_bytes, const void* b, void* accumulator,
                             std::int64_t accumulator_row, std::int64_t m, std::int64_t n, std::int64_t k);
 

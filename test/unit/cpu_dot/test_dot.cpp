@@ -1,11 +1,11 @@
 // Products of blocks against a float64 (or wrapping integer) reference, for every kind of product and packing.
+#include <gtest/gtest.h>
+#include <llvm/Support/TargetSelect.h>
+
 #include <cmath>
 #include <cstring>
 #include <random>
 #include <vector>
-
-#include <gtest/gtest.h>
-#include <llvm/Support/TargetSelect.h>
 
 #include "dot_harness.hpp"
 
@@ -33,23 +33,35 @@ double decode_f16(std::uint16_t bits) {
 }
 
 double decode(DType type, const void* at) {
-  const auto as = [&]<class T>(T value) { std::memcpy(&value, at, sizeof value); return value; };
+  const auto as = [&]<class T>(T value) {
+    std::memcpy(&value, at, sizeof value);
+    return value;
+  };
   switch (type) {
-    case DType::i8: return as(std::int8_t{});
-    case DType::u8: return as(std::uint8_t{});
-    case DType::i16: return as(std::int16_t{});
-    case DType::i32: return as(std::int32_t{});
-    case DType::i64: return static_cast<double>(as(std::int64_t{}));
-    case DType::f16: return decode_f16(as(std::uint16_t{}));
+    case DType::i8:
+      return as(std::int8_t{});
+    case DType::u8:
+      return as(std::uint8_t{});
+    case DType::i16:
+      return as(std::int16_t{});
+    case DType::i32:
+      return as(std::int32_t{});
+    case DType::i64:
+      return static_cast<double>(as(std::int64_t{}));
+    case DType::f16:
+      return decode_f16(as(std::uint16_t{}));
     case DType::bf16: {
       const std::uint32_t bits = static_cast<std::uint32_t>(as(std::uint16_t{})) << 16;
       float value;
       std::memcpy(&value, &bits, 4);
       return value;
     }
-    case DType::f32: return as(float{});
-    case DType::f64: return as(double{});
-    default: throw std::logic_error("no decoder");
+    case DType::f32:
+      return as(float{});
+    case DType::f64:
+      return as(double{});
+    default:
+      throw std::logic_error("no decoder");
   }
 }
 
@@ -62,9 +74,16 @@ std::vector<std::uint8_t> random_elements(DType type, std::size_t count, unsigne
     std::uint64_t bits = random();
     const float single = static_cast<float>(real(random));
     if (type == DType::f32) std::memcpy(&bits, &single, 4);
-    if (type == DType::bf16) { std::uint32_t word; std::memcpy(&word, &single, 4); bits = word >> 16; }
+    if (type == DType::bf16) {
+      std::uint32_t word;
+      std::memcpy(&word, &single, 4);
+      bits = word >> 16;
+    }
     if (type == DType::f16) bits = (bits & 0x83FF) | ((9 + random() % 8) << 10);
-    if (type == DType::f64) { const double value = real(random); std::memcpy(&bits, &value, 8); }
+    if (type == DType::f64) {
+      const double value = real(random);
+      std::memcpy(&bits, &value, 8);
+    }
     if (type == DType::i64) bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(random() % 2001) - 1000);
     std::memcpy(&bytes[i * size_of(type)], &bits, size_of(type));
   }
@@ -73,7 +92,9 @@ std::vector<std::uint8_t> random_elements(DType type, std::size_t count, unsigne
 
 struct AlignedBytes {
   explicit AlignedBytes(std::int64_t size) : bytes(static_cast<std::size_t>(size) + 64, 0xFF) {}  // NaN everywhere
-  void* data() { return reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(bytes.data()) + 63) & ~std::uintptr_t{63}); }
+  void* data() {
+    return reinterpret_cast<void*>((reinterpret_cast<std::uintptr_t>(bytes.data()) + 63) & ~std::uintptr_t{63});
+  }
   std::vector<std::uint8_t> bytes;
 };
 
@@ -94,8 +115,8 @@ double round_tf32(double value) {
 }
 
 // Operand elements as numbers, [other, k].
-std::vector<double> numbers(DType type, const std::vector<std::uint8_t>& bytes, DotInner inner, std::int64_t other, std::int64_t k,
-                            std::int64_t pitch, bool tf32) {
+std::vector<double> numbers(DType type, const std::vector<std::uint8_t>& bytes, DotInner inner, std::int64_t other,
+                            std::int64_t k, std::int64_t pitch, bool tf32) {
   std::vector<double> result(static_cast<std::size_t>(other * k));
   for (std::int64_t i = 0; i < other; ++i) {
     for (std::int64_t j = 0; j < k; ++j) {
@@ -120,7 +141,8 @@ struct Reference {
   std::vector<std::uint8_t> before;
 };
 
-void check_results(const Case& c, const Reference& reference, const std::vector<std::uint8_t>& after, std::int64_t pitch) {
+void check_results(const Case& c, const Reference& reference, const std::vector<std::uint8_t>& after,
+                   std::int64_t pitch) {
   const DType type = c.shape.accumulator;
   int wrong = 0;
   for (std::int64_t i = 0; i < c.m; ++i) {
@@ -130,14 +152,19 @@ void check_results(const Case& c, const Reference& reference, const std::vector<
       double sum = start, magnitude = std::abs(start);
       std::int64_t integer = static_cast<std::int64_t>(start);
       for (std::int64_t k = 0; k < c.k; ++k) {
-        const double x = reference.a[static_cast<std::size_t>(i * c.k + k)], y = reference.b[static_cast<std::size_t>(j * c.k + k)];
+        const double x = reference.a[static_cast<std::size_t>(i * c.k + k)],
+                     y = reference.b[static_cast<std::size_t>(j * c.k + k)];
         sum += x * y;
         magnitude += std::abs(x * y);
-        if (!is_float(type)) integer = static_cast<std::int64_t>(static_cast<std::uint64_t>(integer) + static_cast<std::uint64_t>(static_cast<std::int64_t>(x)) * static_cast<std::uint64_t>(static_cast<std::int64_t>(y)));
+        if (!is_float(type))
+          integer = static_cast<std::int64_t>(static_cast<std::uint64_t>(integer) +
+                                              static_cast<std::uint64_t>(static_cast<std::int64_t>(x)) *
+                                                  static_cast<std::uint64_t>(static_cast<std::int64_t>(y)));
       }
       const double chain = 2.0 * static_cast<double>(c.k) * round_off(type == DType::f64 ? type : DType::f32);
-      const bool good = is_float(type) ? std::abs(got - sum) <= chain * magnitude + round_off(type) * std::abs(sum) * 1.01 + 1e-300
-                                       : static_cast<std::int64_t>(got) == wrap(type, integer);
+      const bool good = is_float(type)
+                            ? std::abs(got - sum) <= chain * magnitude + round_off(type) * std::abs(sum) * 1.01 + 1e-300
+                            : static_cast<std::int64_t>(got) == wrap(type, integer);
       if (!good && wrong++ < 3) ADD_FAILURE() << "at " << i << ", " << j << ": got " << got << ", expected " << sum;
     }
   }
@@ -152,9 +179,10 @@ void check_results(const Case& c, const Reference& reference, const std::vector<
 }
 
 void run_case(const DotProgram& program, const Case& c) {
-  SCOPED_TRACE(testing::Message() << c.shape.m << "x" << c.shape.n << "x" << c.shape.k << " bounds " << c.m << "x" << c.n << "x" << c.k
-               << " " << name_of(c.shape.a) << " " << name_of(c.shape.b) << " " << name_of(c.shape.accumulator) << " inner "
-               << int(c.a_inner) << int(c.b_inner) << " vector bytes " << program.plan.target.vector_bytes);
+  SCOPED_TRACE(testing::Message() << c.shape.m << "x" << c.shape.n << "x" << c.shape.k << " bounds " << c.m << "x"
+                                  << c.n << "x" << c.k << " " << name_of(c.shape.a) << " " << name_of(c.shape.b) << " "
+                                  << name_of(c.shape.accumulator) << " inner " << int(c.a_inner) << int(c.b_inner)
+                                  << " vector bytes " << program.plan.target.vector_bytes);
   const bool a_rows = c.a_inner == DotInner::k, b_columns = c.b_inner == DotInner::k;
   // Exactly the elements inside the bounds exist, so a sanitizer sees every access beyond.
   const std::int64_t a_pitch = a_rows ? c.k : c.m, b_pitch = b_columns ? c.k : c.n, pitch = c.shape.n + 3;
@@ -174,11 +202,14 @@ void run_case(const DotProgram& program, const Case& c) {
   const bool whole_words = c.k % program.plan.group == 0;
   if (!program.plan.a_direct || !a_rows || c.m != c.shape.m || !whole_words) return;
   auto direct = reference.before;
-  program.multiply(a.data(), a_pitch * static_cast<std::int64_t>(size_of(c.shape.a)), packed_b.data(), direct.data(), pitch, c.m, c.n, c.k);
+  program.multiply(a.data(), a_pitch * static_cast<std::int64_t>(size_of(c.shape.a)), packed_b.data(), direct.data(),
+                   pitch, c.m, c.n, c.k);
   EXPECT_EQ(direct, after) << "a used where it lies";
 }
 
-void run_case(const Case& c, const CpuTarget& target) { run_case(DotProgram(c.shape, target, c.a_inner, c.b_inner), c); }
+void run_case(const Case& c, const CpuTarget& target) {
+  run_case(DotProgram(c.shape, target, c.a_inner, c.b_inner), c);
+}
 
 Case whole(std::int64_t m, std::int64_t n, std::int64_t k, DType a, DType b, DType accumulator) {
   return {{m, n, k, a, b, accumulator}, DotInner::k, DotInner::other, m, n, k};
@@ -188,11 +219,11 @@ struct Types {
   DType a, b, accumulator;
 };
 constexpr Types all_types[] = {
-    {DType::f32, DType::f32, DType::f32},   {DType::bf16, DType::bf16, DType::f32}, {DType::f16, DType::f16, DType::f32},
-    {DType::f16, DType::f16, DType::f16},   {DType::f64, DType::f64, DType::f64},   {DType::i8, DType::i8, DType::i32},
-    {DType::u8, DType::i8, DType::i32},     {DType::i8, DType::u8, DType::i32},     {DType::u8, DType::u8, DType::i32},
-    {DType::i16, DType::i16, DType::i32},   {DType::i32, DType::i32, DType::i32},   {DType::i64, DType::i64, DType::i64},
-    {DType::i8, DType::i8, DType::i64},     {DType::bf16, DType::f32, DType::f32},
+    {DType::f32, DType::f32, DType::f32}, {DType::bf16, DType::bf16, DType::f32}, {DType::f16, DType::f16, DType::f32},
+    {DType::f16, DType::f16, DType::f16}, {DType::f64, DType::f64, DType::f64},   {DType::i8, DType::i8, DType::i32},
+    {DType::u8, DType::i8, DType::i32},   {DType::i8, DType::u8, DType::i32},     {DType::u8, DType::u8, DType::i32},
+    {DType::i16, DType::i16, DType::i32}, {DType::i32, DType::i32, DType::i32},   {DType::i64, DType::i64, DType::i64},
+    {DType::i8, DType::i8, DType::i64},   {DType::bf16, DType::f32, DType::f32},
 };
 // Every extent of the list meets every role once in a set of triples, which the types share out.
 constexpr std::int64_t extents[] = {1, 2, 3, 5, 7, 13, 16, 17, 48, 50, 64, 100};
@@ -204,7 +235,9 @@ TEST_P(DotTypes, extents_in_every_role) {
   constexpr std::size_t count = std::size(extents);
   const auto first = static_cast<std::size_t>(types.a) % 2;
   for (std::size_t i = first; i < count; i += 2) {
-    run_case(whole(extents[i], extents[(i * 5 + 3) % count], extents[(i * 7 + 1) % count], types.a, types.b, types.accumulator), host());
+    run_case(whole(extents[i], extents[(i * 5 + 3) % count], extents[(i * 7 + 1) % count], types.a, types.b,
+                   types.accumulator),
+             host());
   }
 }
 
@@ -328,8 +361,10 @@ TEST(Dot, soft_conversions_round_to_nearest_even) {
       // Half way to the next value upwards goes to the even one; the last finite one's neighbour is infinity.
       float ties[HalfCasts::lanes];
       for (std::uint32_t i = 0; i < HalfCasts::lanes; ++i) {
-        const double here = wide[i], step = std::ldexp(1.0, type == DType::f16 ? std::max(-24, std::ilogb(here == 0 ? 1e-30 : here) - 10)
-                                                                              : std::max(-133, std::ilogb(here == 0 ? 1e-45 : here) - 7));
+        const double here = wide[i],
+                     step =
+                         std::ldexp(1.0, type == DType::f16 ? std::max(-24, std::ilogb(here == 0 ? 1e-30 : here) - 10)
+                                                            : std::max(-133, std::ilogb(here == 0 ? 1e-45 : here) - 7));
         ties[i] = static_cast<float>(here + std::copysign(step / 2, std::signbit(wide[i]) ? -1.0 : 1.0));
       }
       casts.narrow(ties, out);
@@ -386,7 +421,8 @@ TEST(Dot, inner_loops_use_the_instruction_and_spill_nothing) {
   };
   host();
   for (const Expected& e : list) {
-    const std::string text = dot_assembly({64, 96, 64, e.types.a, e.types.b, e.types.accumulator}, describe_cpu(e.triple, e.cpu, e.features));
+    const std::string text = dot_assembly({64, 96, 64, e.types.a, e.types.b, e.types.accumulator},
+                                          describe_cpu(e.triple, e.cpu, e.features));
     EXPECT_NE(text.find(e.instruction), std::string::npos) << e.triple << " " << e.features;
     const std::size_t kernel = text.find("teeny.dot.");
     ASSERT_NE(kernel, std::string::npos);
