@@ -6,6 +6,8 @@ namespace {
 
 // A while loop may turn this often without changing memory before it counts as endless.
 constexpr std::uint64_t idle_limit = std::uint64_t{1} << 22;
+// And so often at all.
+constexpr std::uint64_t turn_limit = std::uint64_t{1} << 25;
 
 std::vector<Slot> tail(const std::vector<Slot>& slots, std::size_t first) { return {slots.begin() + first, slots.end()}; }
 
@@ -87,6 +89,10 @@ void run_while(Machine& machine, const Instruction& instruction) {
     changes = machine.memory().changes();
     const bool repeated = !changed && turn > 0 && same_values(machine, yielded, state);
     if (repeated || idle > idle_limit) return report_stuck(machine, instruction, machine.memory().reads() != reads);
+    if (turn > turn_limit) {
+      machine.report("endless_loop", instruction.index, "turns without an end; got 2^25 turns, expected fewer", "bound the loop");
+      return machine.stop_run();
+    }
     state.clear();
     for (Slot slot : yielded) state.push_back(machine.slot(slot));
     if (!carried.empty()) machine.assign(carried, yielded);

@@ -97,7 +97,7 @@ class Memory {
   std::uint32_t program_ = 0, epoch_ = 1;
   std::shared_ptr<const Clock> clock_;
   std::shared_ptr<const Clock> publishing_;   // what this operation releases
-  const Clock* last_joined_ = nullptr;
+  std::shared_ptr<const Clock> last_joined_;  // kept alive, so that its address stays its own
   std::unordered_map<std::uint64_t, std::shared_ptr<const Clock>> released_;
   std::unordered_map<std::uint64_t, AtomicSum> atomic_sums_;
   std::uint64_t changes_ = 0;

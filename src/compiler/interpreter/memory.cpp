@@ -5,6 +5,23 @@
 #include "compiler/interpreter/machine.hpp"
 
 namespace teeny::compiler::interpreter {
+namespace {
+
+// The later epoch of each program of two ascending clocks.
+std::vector<std::pair<std::uint32_t, std::uint32_t>> join(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& a,
+                                                          const std::vector<std::pair<std::uint32_t, std::uint32_t>>& b) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> joined;
+  joined.reserve(a.size() + b.size());
+  std::size_t i = 0, j = 0;
+  while (i < a.size() || j < b.size()) {
+    if (j == b.size() || (i < a.size() && a[i].first < b[j].first)) joined.push_back(a[i++]);
+    else if (i == a.size() || b[j].first < a[i].first) joined.push_back(b[j++]);
+    else joined.emplace_back(a[i].first, std::max(a[i].second, b[j].second)), ++i, ++j;
+  }
+  return joined;
+}
+
+}  // namespace
 
 Memory::Memory(Machine& machine, const teeny_interpret_request& request)
     : machine_(machine), check_(request.check != 0), radius_(request.radius != 0), stamps_(1) {
@@ -176,7 +193,7 @@ void Memory::begin_program(std::uint32_t linear) {
   program_ = linear;
   epoch_ = 1;
   clock_.reset();
-  last_joined_ = nullptr;
+  last_joined_.reset();
   if (check_) push_stamp();
 }
 
@@ -189,20 +206,9 @@ void Memory::new_phase() {
 void Memory::acquire(std::uint64_t address) {
   if (!check_) return;
   auto found = released_.find(address);
-  if (found == released_.end() || found->second.get() == last_joined_ || found->second == clock_) return;
-  const Clock& other = *found->second;
-  last_joined_ = &other;
-  auto joined = std::make_shared<Clock>();
-  const Clock empty;
-  const Clock& mine = clock_ ? *clock_ : empty;
-  joined->reserve(mine.size() + other.size());
-  std::size_t i = 0, j = 0;
-  while (i < mine.size() || j < other.size()) {
-    if (j == other.size() || (i < mine.size() && mine[i].first < other[j].first)) joined->push_back(mine[i++]);
-    else if (i == mine.size() || other[j].first < mine[i].first) joined->push_back(other[j++]);
-    else joined->emplace_back(mine[i].first, std::max(mine[i].second, other[j].second)), ++i, ++j;
-  }
-  clock_ = std::move(joined);
+  if (found == released_.end() || found->second == last_joined_ || found->second == clock_) return;
+  last_joined_ = found->second;
+  clock_ = clock_ ? std::make_shared<Clock>(join(*clock_, *found->second)) : found->second;
 }
 
 void Memory::release(std::uint64_t address) {
@@ -214,7 +220,10 @@ void Memory::release(std::uint64_t address) {
     else published->insert(place, {program_, epoch_});
     clock_ = publishing_ = std::move(published);
   }
-  released_[address] = publishing_;
+  // A read-modify-write continues the release sequence that it finds: whoever acquires it later is ordered after both.
+  std::shared_ptr<const Clock>& released = released_[address];
+  released = !released || released == last_joined_ || released == publishing_
+                 ? publishing_ : std::make_shared<Clock>(join(*released, *publishing_));
 }
 
 void Memory::end_release() {

@@ -70,8 +70,8 @@ TEST(interpreter_clean, without_its_lock_the_same_kernel_races) {
 }
 
 // The program that comes last reads what all others have written.
-TEST(interpreter_clean, the_last_program_may_read_everything) {
-  const std::string kernel = R"(
+std::string last_reader(const std::string& order) {
+  std::string kernel = R"(
 tt.func @last(%part: !tt.ptr<f32>, %counter: !tt.ptr<i32>, %out: !tt.ptr<f32>) {
   %one = arith.constant 1 : i32
   %seven = arith.constant 7 : i32
@@ -96,6 +96,29 @@ tt.func @last(%part: !tt.ptr<f32>, %counter: !tt.ptr<i32>, %out: !tt.ptr<f32>) {
   }
   tt.return
 })";
+  return kernel.replace(kernel.find("acq_rel"), 7, order);
+}
+
+TEST(interpreter_clean, the_last_program_may_read_everything) {
+  std::vector<float> part(8), out(1);
+  std::vector<std::int32_t> counter(1, 0);
+  Launch(last_reader("acq_rel")).buffer(part, false).buffer(counter).buffer(out, false).grid(8).clean();
+  EXPECT_EQ(out[0], 28.0f);
+  // Without an order the same reads race, and a release alone acquires nothing.
+  for (const char* order : {"relaxed", "release"}) {
+    counter[0] = 0;
+    Result result = Launch(last_reader(order)).buffer(part, false).buffer(counter).buffer(out, false).grid(8).run();
+    EXPECT_EQ(finding(result, "race").program[0], 7u);
+  }
+}
+
+// Programs release one after another without acquiring; the last acquires what all of them released.
+TEST(interpreter_clean, a_release_sequence_carries_every_program) {
+  std::string kernel = last_reader("release");
+  const std::string condition = "  %is_last = arith.cmpi eq, %done, %seven : i32\n";
+  kernel.replace(kernel.find(condition), condition.size(),
+                 condition + "  %none = arith.constant 0 : i32\n  scf.if %is_last {\n    %seen = tt.atomic_rmw add, acquire, gpu, %counter, %none : "
+                             "(!tt.ptr<i32>, i32) -> i32\n  }\n");
   std::vector<float> part(8), out(1);
   std::vector<std::int32_t> counter(1, 0);
   Launch(kernel).buffer(part, false).buffer(counter).buffer(out, false).grid(8).clean();
