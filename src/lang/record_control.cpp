@@ -51,6 +51,11 @@ void close_for(bool continued) {
   r->close_construct({});
 }
 
+void unused_range(Location where) {
+  if (Recording* r = lang::current_or_null())
+    r->mistake("range", "a range that no loop runs over", "write for (auto i : tl::range(a, b))", where);
+}
+
 void open_if(Value condition, bool returns_value, Location where) {
   Recording& r = current("if_", where);
   const SlotId slot = r.read(condition, "if_", where);

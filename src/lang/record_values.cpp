@@ -77,7 +77,9 @@ Value copy(Value from, ElementType type, int, Location where) {
 }
 
 Value copy_descriptor(Value from, Location where) {
-  return copy(from, current_or_null() ? current_or_null()->slots[from.slot].type : ElementType{}, 0, where);
+  const Recording* r = current_or_null();
+  const bool known = r && from.recording == r->serial && from.slot < r->slots.size();
+  return copy(from, known ? r->slots[from.slot].type : ElementType{}, 0, where);
 }
 
 void assign(Value to, Value from) {

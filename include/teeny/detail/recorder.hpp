@@ -111,6 +111,8 @@ TEENY_EXPORT void close_combine(const Value* yields, Value* results, int count);
 // `continued` is false when the iteration was left before its end.
 TEENY_EXPORT Value open_for(Value lower, Value upper, Value step, DType index, int stages, int unroll, Location where);
 TEENY_EXPORT void close_for(bool continued);
+// A range that no loop ran over; says nothing outside of a recording, since a destructor calls it.
+TEENY_EXPORT void unused_range(Location where);
 TEENY_EXPORT void open_if(Value condition, bool returns_value, Location where);
 TEENY_EXPORT void next_else();
 TEENY_EXPORT void close_if();

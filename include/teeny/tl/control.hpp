@@ -44,7 +44,7 @@ class RangeBase {
   ~RangeBase() {
     if (open_) detail::close_for(false);
     else if (!used_)
-      detail::mistake("range", "a range that no loop runs over", "write for (auto i : tl::range(a, b))", where_);
+      detail::unused_range(where_);
   }
   detail::Value open() {
     used_ = open_ = true;

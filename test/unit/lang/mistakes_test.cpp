@@ -181,6 +181,11 @@ TEST(Mistakes, OutsideOfAKernelThrows) {
   tl::f32 nothing;  // an object alone is no mistake
   tl::i32 number = 3;
   EXPECT_THROW(number + nothing, teeny::Error);
+  const auto loop = [] {
+    for (auto i : tl::range(0, 3)) (void)i;
+  };
+  EXPECT_THROW(loop(), teeny::Error);
+  tl::range(0, 3);       // nothing is recorded, so nothing is wrong
 }
 
 }  // namespace
