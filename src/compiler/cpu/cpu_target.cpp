@@ -1,5 +1,6 @@
 #include "compiler/cpu/cpu_target.hpp"
 
+#include <llvm/ADT/StringMap.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/TargetParser/Host.h>

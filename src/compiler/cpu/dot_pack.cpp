@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include <llvm/IR/Intrinsics.h>
 
 #include "compiler/cpu/dot_emit.hpp"

@@ -127,7 +127,7 @@ llvm::Error check(const DotShape& shape) {
 }  // namespace
 
 llvm::Expected<DotPlan> plan_dot(const DotShape& shape, const CpuTarget& target) {
-  if (llvm::Error error = check(shape)) return std::move(error);
+  if (llvm::Error error = check(shape)) return error;
   DotPlan plan;
   plan.shape = shape;
   plan.target = target;
