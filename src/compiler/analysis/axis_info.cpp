@@ -3,7 +3,9 @@
 #include <numeric>
 
 #include <llvm/Support/raw_ostream.h>
+#include <mlir/Analysis/DataFlow/SparseAnalysis.h>
 #include <mlir/Analysis/DataFlow/Utils.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
 
 #include "compiler/analysis/axis_info_rules.hpp"
 

@@ -2,6 +2,9 @@
 
 #include <numeric>
 
+#include <llvm/ADT/TypeSwitch.h>
+#include <mlir/IR/Matchers.h>
+
 namespace teeny::compiler {
 
 using namespace mlir;

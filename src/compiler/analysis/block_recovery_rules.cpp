@@ -1,4 +1,7 @@
 // The rules of block recovery: what each operation does to a LaneExpression.
+#include <llvm/ADT/TypeSwitch.h>
+#include <mlir/IR/Matchers.h>
+
 #include "compiler/analysis/axis_info.hpp"
 #include "compiler/analysis/block_recovery_implementation.hpp"
 #include "compiler/analysis/lane_arithmetic.hpp"

@@ -1,6 +1,7 @@
 #include "compiler/analysis/mask_bounds.hpp"
 
 #include <llvm/ADT/StringExtras.h>
+#include <llvm/ADT/TypeSwitch.h>
 #include <mlir/IR/Matchers.h>
 
 #include "compiler/analysis/lane_arithmetic.hpp"

@@ -1,5 +1,7 @@
 #include "evaluator.hpp"
 
+#include <llvm/ADT/TypeSwitch.h>
+
 namespace teeny::compiler::test {
 
 using namespace mlir;

@@ -265,9 +265,10 @@ int64_t address(const LaneExpression &lanes, Evaluator &evaluator, ArrayRef<int6
   for (auto [stride, i] : llvm::zip_equal(lanes.strides, index)) sum += materialise(stride, numbers) * i;
   for (const LaneTerm &term : lanes.terms) {
     int64_t number = element(evaluator, term.tensor, term.dimensions, index);
-    if (term.wrap)
+    if (term.wrap) {
       EXPECT_EQ(number, (materialise(term.wrap->start, numbers) + index[term.wrap->dimension]) %
                             materialise(term.wrap->modulus, numbers));
+    }
     sum += materialise(term.scale, numbers) * number;
   }
   return sum;
@@ -298,8 +299,8 @@ void RandomProgram::check_axis_info(const AxisInfo &info, Value value, const Lan
   SmallVector<int64_t> shape(tt::shape_of(value.getType()));
   if (shape.empty()) shape = {1};
   for_each_index(shape, [&](size_t lane, ArrayRef<int64_t> index) {
-    if (info.constant) ASSERT_EQ(lanes[lane], *info.constant);
-    if (info.non_negative) ASSERT_GE(lanes[lane], 0);
+    ASSERT_EQ(lanes[lane], info.constant.value_or(lanes[lane]));
+    ASSERT_TRUE(!info.non_negative || lanes[lane] >= 0);
     for (unsigned d = 0; d < shape.size(); ++d) {
       auto first_of = [&](int64_t period) {
         SmallVector<int64_t> first(index);
