@@ -26,7 +26,8 @@ DType dtype_of_text(const std::string& text) {
 
 std::vector<Parameter> parameters_of(const std::string& metadata) {
   std::vector<Parameter> parameters;
-  for (const nlohmann::json& argument : nlohmann::json::parse(metadata).at("arguments"))
+  const nlohmann::json read = nlohmann::json::parse(metadata);  // outlives the loop over a part of it
+  for (const nlohmann::json& argument : read.at("arguments"))
     parameters.push_back({dtype_of_text(argument.at("type").get<std::string>()), argument.at("pointer").get<bool>(), false});
   return parameters;
 }
