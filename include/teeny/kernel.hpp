@@ -104,22 +104,35 @@ class TEENY_EXPORT RecordingTable {
 
 // ---- launch arguments to the body's parameters
 
+template <class T>
+concept NumberArgument = std::is_arithmetic_v<T> || std::same_as<T, half> || std::same_as<T, bfloat16>;
+
+// The element type of a host number where the parameter's is deduced.
+template <class T>
+struct NumberElement {
+  using type = T;
+};
+template <class T>
+requires std::is_arithmetic_v<T>
+struct NumberElement<T> {
+  using type = tl::host_t<T>;
+};
+template <class T>
+using number_element_t = typename NumberElement<T>::type;
+
 // A host number: its own type where the parameter's is deduced, any width of its kind where it is fixed (range-checked
 // at launch), and an integer for a float.
 template <class T>
-struct HostNumber : tl::Scalar<tl::host_t<T>> {
+struct HostNumber : tl::Scalar<number_element_t<T>> {
   int index;
-  explicit HostNumber(int i) : tl::Scalar<tl::host_t<T>>(tl::Raw{}, parameter(i)), index(i) {}
+  explicit HostNumber(int i) : tl::Scalar<number_element_t<T>>(tl::Raw{}, parameter(i)), index(i) {}
   template <Element E>
-  requires(!std::same_as<E, tl::host_t<T>> && !std::same_as<T, bool> && !std::same_as<E, bool> &&
+  requires(!std::same_as<E, number_element_t<T>> && !std::same_as<T, bool> && !std::same_as<E, bool> &&
            (tl::Float<E> || std::integral<T>))
   operator tl::Scalar<E>() const {
     return {tl::Raw{}, parameter_as(index, dtype_of<E>)};
   }
 };
-
-template <class T>
-concept NumberArgument = std::is_arithmetic_v<T> || std::same_as<T, half> || std::same_as<T, bfloat16>;
 
 // Specialise for a type that stands for a buffer: `type` is tl::Ptr<T> or, for const, tl::Ptr<const T>.
 template <class A>
@@ -147,15 +160,6 @@ requires NumberArgument<std::remove_const_t<A>>
 struct ArgumentOf<A> {
   using type = HostNumber<std::remove_const_t<A>>;
 };
-template <>
-struct ArgumentOf<half> {
-  using type = tl::Scalar<half>;
-};
-template <>
-struct ArgumentOf<bfloat16> {
-  using type = tl::Scalar<bfloat16>;
-};
-
 // The run-time type that stands for a launch argument of (possibly reference) type A.
 template <class A>
 using argument_t = typename ArgumentOf<std::remove_reference_t<A>>::type;

@@ -234,6 +234,12 @@ TEST(Parameters, DeducedOnesHaveTheHostsWidth) {
   EXPECT_EQ((teeny::detail::recorded<teeny::Buffer<float>&, double>(Deduced{})->parameters()[1].dtype), DType::f64);
   EXPECT_EQ((teeny::detail::recorded<teeny::Buffer<float>&, teeny::half>(Deduced{})->parameters()[1].dtype),
             DType::f16);
+  const auto bf16 = teeny::detail::recorded<teeny::Buffer<float>&, const teeny::bfloat16&>(Deduced{});
+  EXPECT_EQ(bf16->parameters()[1].dtype, DType::bf16);
+  using teeny::Buffer;
+  const auto mixed =
+      teeny::detail::recorded<Buffer<float>&, Buffer<float>&, float, int, int, teeny::half, bool>(Mixed{});
+  EXPECT_EQ(mixed->parameters()[5].dtype, DType::f32) << "a half is taken by an f32";
 }
 
 TEST(Parameters, NumbersAreCheckedAtALaunch) {
