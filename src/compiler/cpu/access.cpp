@@ -144,6 +144,7 @@ void Emitter::store_memory(mlir::Type element, std::optional<Affine> address, st
     }
     unsigned vector_bytes = lanes * bytes;
     auto* store = builder_.CreateAlignedStore(stored, pointer, llvm::Align(streaming ? vector_bytes : bytes));
+    streams_ |= streaming;
     if (streaming) store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(builder_.getInt32(1))));
     return;
   }
@@ -170,12 +171,33 @@ llvm::Value* Emitter::emit_load(tt::LoadOp load, const Coordinates& at) {
   return load_memory(element, affine(load.getPtr(), at), [&] { return evaluate(load.getPtr(), at); }, mask, other, at);
 }
 
-void Emitter::emit_store(tt::StoreOp store, const Coordinates& at) {
+// Whether what the store writes is larger than the cache, so that it had better not pass through it.
+bool Emitter::streams(tt::StoreOp store) {
+  auto argument = mlir::dyn_cast_or_null<mlir::BlockArgument>(base_pointer(store.getPtr()));
+  return argument && argument.getOwner() == &function_.getBody().front() &&
+         function_.getArgAttr(argument.getArgNumber(), "teeny.exceeds_cache") != nullptr;
+}
+
+// An i1: all streaming stores of the row write whole aligned vectors from index 0 on. Null: some never can.
+llvm::Value* Emitter::streaming_condition(const Nest& nest, const Coordinates& row) {
+  llvm::Value* all = nullptr;
+  for (tt::StoreOp store : nest.streams) {
+    unsigned bytes = memory_bytes(tt::element_type(store.getValue().getType()));
+    auto address = affine(store.getPtr(), row);
+    if (!address || !is_constant(address->stride, bytes) || (nest.width * bytes) % 16 != 0) return nullptr;
+    llvm::Value* low = builder_.CreateAnd(builder_.CreatePtrToInt(address->origin, builder_.getInt64Ty()), index(nest.width * bytes - 1));
+    llvm::Value* aligned = builder_.CreateICmpEQ(low, index(0));
+    all = all ? builder_.CreateAnd(all, aligned) : aligned;
+  }
+  return all;
+}
+
+void Emitter::emit_store(tt::StoreOp store, const Coordinates& at, bool streaming) {
   set_location(store);
   llvm::Value* value = evaluate(store.getValue(), at);
   llvm::Value* mask = store.getMask() ? evaluate(store.getMask(), at) : nullptr;
   auto address = affine(store.getPtr(), at);
-  store_memory(tt::element_type(store.getValue().getType()), address, [&] { return evaluate(store.getPtr(), at); }, value, mask, at, false);
+  store_memory(tt::element_type(store.getValue().getType()), address, [&] { return evaluate(store.getPtr(), at); }, value, mask, at, streaming);
 }
 
 }  // namespace teeny::compiler::cpu

@@ -42,6 +42,10 @@ struct Entry {
 // Division never traps: lanes that a mask discards may hold any divisor. x / 0 and x % 0 give 0, min / -1 wraps.
 llvm::Value* divide(const Context& c, bool is_signed, bool remainder) {
   Builder& b = c.b;
+  if (c.op->hasAttr("teeny.exact")) {  // guarded already
+    if (is_signed) return remainder ? b.CreateSRem(c.x[0], c.x[1]) : b.CreateSDiv(c.x[0], c.x[1]);
+    return remainder ? b.CreateURem(c.x[0], c.x[1]) : b.CreateUDiv(c.x[0], c.x[1]);
+  }
   llvm::Value *zero = c.integer(0), *one = c.integer(1), *minus_one = c.integer(-1);
   llvm::Value* is_zero = b.CreateICmpEQ(c.x[1], zero);
   llvm::Value* divisor = b.CreateSelect(is_zero, one, c.x[1]);
@@ -61,6 +65,10 @@ enum class Shift { left, logical, arithmetic };
 // A shift by the width or more gives what shifting one by one would.
 llvm::Value* shift(const Context& c, Shift kind) {
   Builder& b = c.b;
+  if (c.op->hasAttr("teeny.exact")) {
+    if (kind == Shift::arithmetic) return b.CreateAShr(c.x[0], c.x[1]);
+    return kind == Shift::left ? b.CreateShl(c.x[0], c.x[1]) : b.CreateLShr(c.x[0], c.x[1]);
+  }
   unsigned width = c.x[0]->getType()->getScalarSizeInBits();
   llvm::Value* inside = b.CreateICmpULT(c.x[1], c.integer(width));
   if (kind == Shift::arithmetic) return b.CreateAShr(c.x[0], b.CreateSelect(inside, c.x[1], c.integer(width - 1)));
@@ -211,7 +219,7 @@ llvm::StringMap<Entry> make_table() {
   t["arith.addf"] = {BINARY(CreateFAdd), true}, t["arith.subf"] = {BINARY(CreateFSub), true};
   t["arith.mulf"] = {BINARY(CreateFMul), true}, t["arith.divf"] = {BINARY(CreateFDiv), true};
   t["arith.negf"] = {EMIT(sign_bits(c, true))}, t["math.absf"] = {EMIT(sign_bits(c, false))};
-  t["arith.minnumf"] = {binary<llvm::Intrinsic::minnum>, true}, t["arith.maxnumf"] = {binary<llvm::Intrinsic::maxnum>, true};
+  t["arith.minnumf"] = {binary<llvm::Intrinsic::minimumnum>, true}, t["arith.maxnumf"] = {binary<llvm::Intrinsic::maximumnum>, true};
   t["arith.minimumf"] = {binary<llvm::Intrinsic::minimum>, true}, t["arith.maximumf"] = {binary<llvm::Intrinsic::maximum>, true};
   t["arith.cmpf"] = {EMIT(c.b.CreateFCmp(predicate_of(mlir::cast<arith::CmpFOp>(c.op).getPredicate()), c.x[0], c.x[1])), true};
   t["math.fma"] = {EMIT(c.b.CreateIntrinsic(llvm::Intrinsic::fma, {c.x[0]->getType()}, {c.x[0], c.x[1], c.x[2]}))};

@@ -1,5 +1,4 @@
 // emit(): the module around one function.
-#include <llvm/IR/DIBuilder.h>
 #include <llvm/TargetParser/Triple.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 

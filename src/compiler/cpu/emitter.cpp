@@ -3,6 +3,7 @@
 #include "compiler/import/operation_number.hpp"
 
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/DIBuilder.h>
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsX86.h>
@@ -48,6 +49,7 @@ void Emitter::emit_entry() {
   if (!target_.features.empty()) entry_->addFnAttr("target-features", target_.features);
   entry_->addFnAttr("prefer-vector-width", std::to_string(target_.vector_bytes * 8));
   for (unsigned number : {0u, 1u, 4u}) entry_->addParamAttr(number, llvm::Attribute::NoAlias);
+  begin_debug_info();
   allocas_ = block("entry");
   llvm::BasicBlock* start = block("start");
   Builder(allocas_).CreateBr(start);
@@ -64,6 +66,25 @@ void Emitter::emit_entry() {
     llvm::Value* value = builder_.CreateAlignedLoad(memory_type(argument.getType(), context_), slot, llvm::Align(8));
     values_[argument] = from_memory(value, argument.getType());
   }
+}
+
+// Line tables only: a compile unit, the entry, and the operations' own places.
+void Emitter::begin_debug_info() {
+  if (!options_.debug_info) return;
+  auto place = function_->getLoc()->findInstanceOf<mlir::FileLineColLoc>();
+  llvm::DIBuilder builder(module_);
+  llvm::DIFile* file = builder.createFile(place ? place.getFilename().str() : "kernel", ".");
+  builder.createCompileUnit(llvm::dwarf::DW_LANG_C_plus_plus, file, "teeny", true, "", 0, "",
+                            llvm::DICompileUnit::LineTablesOnly);
+  auto* type = builder.createSubroutineType(builder.getOrCreateTypeArray({}));
+  unsigned line = place ? place.getLine() : 0;
+  subprogram_ = builder.createFunction(file, function_.getName(), function_.getName(), file, line, type, line,
+                                       llvm::DINode::FlagZero, llvm::DISubprogram::SPFlagDefinition);
+  builder.finalizeSubprogram(subprogram_);
+  builder.finalize();
+  entry_->setSubprogram(subprogram_);
+  module_.addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
+  builder_.SetCurrentDebugLocation(llvm::DILocation::get(context_, line, 0, subprogram_));
 }
 
 // Programs run in order of their linear ids; the three ids advance like an odometer.
@@ -142,7 +163,7 @@ void Emitter::emit_operation(mlir::Operation& operation) {
   set_location(&operation);
   if (is_expression(&operation) || mlir::isa<tt::ReduceOp>(operation)) return;
   if (auto store = mlir::dyn_cast<tt::StoreOp>(operation)) {
-    if (!mlir::isa<mlir::RankedTensorType>(store.getPtr().getType())) emit_store(store, Coordinates{});
+    if (!mlir::isa<mlir::RankedTensorType>(store.getPtr().getType())) emit_store(store, Coordinates{}, false);
     return;
   }
   if (auto scan = mlir::dyn_cast<tt::ScanOp>(operation)) return emit_scan(scan);

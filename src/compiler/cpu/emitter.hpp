@@ -73,6 +73,7 @@ struct Nest {
   unsigned unroll = 1;
   llvm::SmallVector<mlir::Value, 4> expressions;      // whose masks may bound the loop, over `shape`
   llvm::SmallVector<mlir::Value, 2> masks;            // masks of stores, over `shape`
+  llvm::SmallVector<tt::StoreOp, 2> streams;          // stores that had better be non-temporal
 };
 
 class Emitter {
@@ -100,6 +101,7 @@ class Emitter {
 
   // emitter.cpp
   void emit_entry();
+  void begin_debug_info();
   void emit_grid_loop();
   void emit_region(mlir::Region& region);
   void emit_block(mlir::Block& block);
@@ -153,7 +155,9 @@ class Emitter {
   llvm::Value* from_memory(llvm::Value* value, mlir::Type element);
   llvm::Value* load_scalar(mlir::Type element, llvm::Value* pointer, llvm::Value* mask, llvm::Value* other);
   llvm::Value* emit_load(tt::LoadOp load, const Coordinates& at);
-  void emit_store(tt::StoreOp store, const Coordinates& at);
+  void emit_store(tt::StoreOp store, const Coordinates& at, bool streaming);
+  bool streams(tt::StoreOp store);
+  llvm::Value* streaming_condition(const Nest& nest, const Coordinates& row);
 
   // nest.cpp
   void emit_nest(const Nest& nest, llvm::ArrayRef<NestBody*> bodies);
@@ -161,6 +165,7 @@ class Emitter {
   void emit_row(const Nest& nest, Coordinates at, llvm::ArrayRef<NestBody*> bodies);
   void emit_chunks(const Nest& nest, const Coordinates& row, llvm::Value* start, unsigned width, unsigned count,
                    llvm::ArrayRef<NestBody*> bodies, bool full);
+  void emit_full_groups(const Nest& nest, const Coordinates& row, llvm::Value* end, llvm::ArrayRef<NestBody*> bodies);
   llvm::Value* full_prefix(const Nest& nest, const Coordinates& row);
   void find_masks(mlir::Value value, const Coordinates& at);
   void add_mask(mlir::Value mask, const Coordinates& at);
@@ -242,6 +247,7 @@ class Emitter {
 
   std::vector<std::pair<std::uint64_t, std::uint64_t>> free_;  // offset, bytes; sorted
   std::uint64_t arena_top_ = 0, arena_bytes_ = 0;
+  bool streaming_ = false;                            // the chunks being emitted store past the cache
   bool streams_ = false;                              // a non-temporal store was emitted
 };
 

@@ -159,7 +159,7 @@ void Emitter::emit_row(const Nest& nest, Coordinates at, llvm::ArrayRef<NestBody
     llvm::Value* end = llvm::isa<llvm::ConstantInt>(full)
                            ? index(llvm::cast<llvm::ConstantInt>(full)->getSExtValue() / group * group)
                            : builder_.CreateMul(builder_.CreateUDiv(full, index(group)), index(group));
-    loop(start, end, group, [&](llvm::Value* position) { emit_chunks(nest, row, position, nest.width, nest.unroll, bodies, true); });
+    emit_full_groups(nest, row, end, bodies);
     start = end;
   }
   loop(start, index(whole), width, [&](llvm::Value* position) { emit_chunks(nest, row, position, nest.width, 1, bodies, masks_.empty()); });
@@ -169,6 +169,29 @@ void Emitter::emit_row(const Nest& nest, Coordinates at, llvm::ArrayRef<NestBody
     rest += piece;
   }
   for (NestBody* body : bodies) body->end_row(row);
+}
+
+// Groups of whole chunks from index 0 to `end`; twice, with and without non-temporal stores, where these need alignment.
+void Emitter::emit_full_groups(const Nest& nest, const Coordinates& row, llvm::Value* end, llvm::ArrayRef<NestBody*> bodies) {
+  auto groups = [&] {
+    loop(index(0), end, nest.width * nest.unroll, [&](llvm::Value* position) { emit_chunks(nest, row, position, nest.width, nest.unroll, bodies, true); });
+  };
+  llvm::Value* aligned = nest.streams.empty() ? nullptr : streaming_condition(nest, row);
+  if (!aligned) return groups();
+  llvm::BasicBlock *past = block("streaming"), *through = block("cached"), *done = block("stored");
+  builder_.CreateCondBr(aligned, past, through);
+  // What one branch computes for the row is unknown to the other.
+  Level before = levels_.back();
+  for (llvm::BasicBlock* branch : {past, through}) {
+    levels_.back() = before;
+    builder_.SetInsertPoint(branch);
+    streaming_ = branch == past;
+    groups();
+    builder_.CreateBr(done);
+  }
+  streaming_ = false;
+  levels_.back() = before;
+  builder_.SetInsertPoint(done);
 }
 
 void Emitter::emit_chunks(const Nest& nest, const Coordinates& row, llvm::Value* start, unsigned width, unsigned count,

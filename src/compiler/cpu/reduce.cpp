@@ -11,7 +11,7 @@ namespace arith = mlir::arith;
 
 struct StoreBody : NestBody {
   StoreBody(Emitter& e, tt::StoreOp store) : e_(e), store_(store) {}
-  void chunk(const Coordinates& at, unsigned) override { e_.emit_store(store_, at); }
+  void chunk(const Coordinates& at, unsigned) override { e_.emit_store(store_, at, e_.streaming_ && e_.streams(store_)); }
   Emitter& e_;
   tt::StoreOp store_;
 };
@@ -255,8 +255,13 @@ void Emitter::run_group(const Group& group) {
       if (store.getMask()) masks.push_back(store.getMask());
     } else llvm::append_range(expressions, root.operation->getOperands());
   }
-  Nest nest = make_nest(iteration_shape(group.front()), expressions);
+  llvm::SmallVector<mlir::Value, 8> distinct;
+  for (mlir::Value value : expressions)
+    if (!llvm::is_contained(distinct, value)) distinct.push_back(value);
+  Nest nest = make_nest(iteration_shape(group.front()), distinct);
   nest.masks.assign(masks.begin(), masks.end());
+  for (const Root& root : group)
+    if (auto store = mlir::dyn_cast<tt::StoreOp>(root.operation); store && streams(store)) nest.streams.push_back(store);
   llvm::SmallVector<std::unique_ptr<NestBody>, 2> bodies;
   llvm::SmallVector<NestBody*, 2> pointers;
   for (const Root& root : group) {
