@@ -38,6 +38,7 @@ Result Launch::run() {
   request.range_count = ranges_.size();
   request.check = check_;
   request.radius = radius_;
+  request.max_findings = limit_;
   request.print = [](void* context, const char* text, std::size_t size) { static_cast<std::string*>(context)->append(text, size); };
   request.print_context = &printed_;
   return interpreter::run(*module, request);

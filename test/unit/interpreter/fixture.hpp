@@ -42,6 +42,7 @@ class Launch {
     return *this;
   }
   Launch& without_check() { return check_ = false, *this; }
+  Launch& limit(std::int32_t findings) { return limit_ = findings, *this; }
   Launch& without_radius() { return radius_ = false, *this; }
 
   // Changes the module before it runs.
@@ -65,6 +66,7 @@ class Launch {
   std::vector<teeny_memory_range> ranges_;
   std::array<std::uint32_t, 3> grid_ = {1, 1, 1};
   bool check_ = true, radius_ = true;
+  std::int32_t limit_ = 0;
   std::string printed_;
   std::function<void(mlir::ModuleOp)> change_;
 };
