@@ -84,7 +84,8 @@ class Printer {
   void attributes(const Operation& operation) {
     if (operation.opcode == Opcode::constant && operation.integers.size() == 1 && operation.results.size() == 1 &&
         operation.results[0] < body_.types.size()) {
-      text_ += ' ' + constant_text(body_.types[operation.results[0]].dtype, static_cast<std::uint64_t>(operation.integers[0]));
+      text_ += ' ' + constant_text(body_.types[operation.results[0]].dtype,
+                                   static_cast<std::uint64_t>(operation.integers[0]));
       return;
     }
     if (operation.integers.empty()) return;
@@ -103,7 +104,8 @@ class Printer {
       names(operation.operands);
       attributes(operation);
       if (!operation.text.empty()) quoted(operation.text);
-      for (std::size_t i = 0; i < operation.results.size(); ++i) text_ += (i ? ", " : " : ") + type_of(operation.results[i]);
+      for (std::size_t i = 0; i < operation.results.size(); ++i)
+        text_ += (i ? ", " : " : ") + type_of(operation.results[i]);
       for (const Region& inner : operation.regions) {
         text_ += " {(";
         arguments(inner.arguments);

@@ -39,7 +39,8 @@ class Verifier {
       fail(name + "has an unknown type");
       return;
     }
-    if (type.shape.size() > static_cast<std::size_t>(max_rank)) fail(name + "rank is at most " + std::to_string(max_rank));
+    if (type.shape.size() > static_cast<std::size_t>(max_rank))
+      fail(name + "rank is at most " + std::to_string(max_rank));
     std::int64_t elements = 1;
     for (const std::int64_t extent : type.shape) {
       if (extent < 1) fail(name + "extents are at least 1; got " + std::to_string(extent));
@@ -92,7 +93,8 @@ class Verifier {
       else if (!visible_[operand]) fail("operand %" + std::to_string(operand) + " is not defined here");
     }
     if (in_combine) combine_operation(operation);
-    if (operation.regions.size() > 0 && depth >= max_depth) fail("nests more than " + std::to_string(max_depth) + " regions");
+    if (operation.regions.size() > 0 && depth >= max_depth)
+      fail("nests more than " + std::to_string(max_depth) + " regions");
     if (!wrong_.empty()) return;
     inner_regions(operation, depth, in_combine);
     if (!wrong_.empty()) return;
@@ -114,7 +116,8 @@ class Verifier {
     const OperationInfo& what = info(operation.opcode);
     if (what.effect != Effect::pure && what.effect != Effect::control) fail("has an effect inside a combine region");
     for (const ValueId result : operation.results)
-      if (result < body_.types.size() && !body_.types[result].shape.empty()) fail("a combine region computes on rank 0");
+      if (result < body_.types.size() && !body_.types[result].shape.empty())
+        fail("a combine region computes on rank 0");
   }
 
   const Body& body_;

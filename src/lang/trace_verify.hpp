@@ -7,8 +7,8 @@
 
 namespace teeny::trace {
 
-// Checks the types and attributes of one operation whose operands and results all have types. Regions are looked at only
-// from outside: their arguments and terminators' operand types, which must exist.
+// Checks the types and attributes of one operation whose operands and results all have types. Regions are looked at
+// only from outside: their arguments and terminators' operand types, which must exist.
 class OperationVerifier {
  public:
   OperationVerifier(const Body& body, const Operation& operation) : body_(body), operation_(operation) {}

@@ -12,7 +12,9 @@ bool is_pointer(const Type& type) { return type.form == Type::Form::pointer; }
 bool is_bool(const Type& type) { return is_element(type) && type.dtype == DType::boolean; }
 bool is_scalar(const Type& type, DType dtype) { return is_element(type) && type.dtype == dtype && type.shape.empty(); }
 // What a pointer or descriptor's memory holds, in `shape`.
-Type element_of(const Type& type, std::vector<std::int64_t> shape) { return {type.dtype, Type::Form::element, false, std::move(shape)}; }
+Type element_of(const Type& type, std::vector<std::int64_t> shape) {
+  return {type.dtype, Type::Form::element, false, std::move(shape)};
+}
 
 bool fits(Elements elements, const Type& type) {
   if (!is_element(type)) return false;
@@ -48,26 +50,31 @@ bool OperationVerifier::rule(bool holds, const std::string& text) {
 }
 
 bool OperationVerifier::counts(std::size_t operand_count, std::size_t result_count, std::size_t integer_count) {
-  const std::string attributes = "takes " + std::to_string(integer_count) + " attributes, has " + std::to_string(operation_.integers.size());
+  const std::string attributes =
+      "takes " + std::to_string(integer_count) + " attributes, has " + std::to_string(operation_.integers.size());
   return rule(operands() == operand_count, "takes " + std::to_string(operand_count) + " operands") &&
          rule(operation_.results.size() == result_count, "gives " + std::to_string(result_count) + " results") &&
          rule(operation_.integers.size() == integer_count, attributes);
 }
 
 bool OperationVerifier::attribute_in(std::size_t index, std::int64_t low, std::int64_t high, const char* name) {
-  return rule(attribute(index) >= low && attribute(index) <= high,
-              std::string(name) + " is " + std::to_string(low) + " to " + std::to_string(high) + ", but says " + std::to_string(attribute(index)));
+  return rule(attribute(index) >= low && attribute(index) <= high, std::string(name) + " is " + std::to_string(low) +
+                                                                       " to " + std::to_string(high) + ", but says " +
+                                                                       std::to_string(attribute(index)));
 }
 
 bool OperationVerifier::is_mask(std::size_t index, const std::vector<std::int64_t>& shape) {
   return rule(is_bool(operand(index)) && operand(index).shape == shape, "the mask is bool of the pointer's shape");
 }
 
-bool OperationVerifier::writable(const Type& type) { return rule(!type.read_only, "does not write through a pointer to const"); }
+bool OperationVerifier::writable(const Type& type) {
+  return rule(!type.read_only, "does not write through a pointer to const");
+}
 
 std::string OperationVerifier::verify() {
   const OperationInfo& what = info(operation_.opcode);
-  if (what.operands >= 0) rule(operands() == static_cast<std::size_t>(what.operands), "takes " + std::to_string(what.operands) + " operands");
+  if (what.operands >= 0)
+    rule(operands() == static_cast<std::size_t>(what.operands), "takes " + std::to_string(what.operands) + " operands");
   const bool speaks = what.kind == Kind::debug;
   rule(speaks || operation_.text.empty(), "carries no text");
   std::size_t regions = 0;
@@ -111,10 +118,12 @@ void OperationVerifier::leaf() {
     rule(is_element(result()) && result().shape.empty(), "gives a rank-0 element");
     rule(bits == 64 || static_cast<std::uint64_t>(attribute(0)) >> bits == 0, "has bits beyond its type's width");
   } else if (range) {
-    constexpr std::int64_t low = std::numeric_limits<std::int32_t>::min(), high = std::numeric_limits<std::int32_t>::max();
+    constexpr std::int64_t low = std::numeric_limits<std::int32_t>::min(),
+                           high = std::numeric_limits<std::int32_t>::max();
     if (!attribute_in(0, low, high, "start") || !attribute_in(1, low, high, "end")) return;
     if (!rule(attribute(1) > attribute(0), "needs end > start")) return;
-    rule(result() == Type{DType::i32, Form::element, false, {attribute(1) - attribute(0)}}, "gives i32 of end - start elements");
+    rule(result() == Type{DType::i32, Form::element, false, {attribute(1) - attribute(0)}},
+         "gives i32 of end - start elements");
   } else {
     attribute_in(0, 0, 2, "axis");
     rule(is_scalar(result(), DType::i32), "gives a rank-0 i32");
@@ -169,7 +178,8 @@ void OperationVerifier::element_wise() {
   if (flag && !attribute_in(0, 0, 1, "propagate_nan")) return;
   if (opcode == Opcode::where) {
     rule(is_bool(operand(0)) && operand(0).shape == operand(1).shape, "needs a bool mask of the values' shape");
-    rule(operand(1).form != Form::descriptor && operand(1) == operand(2) && operand(1) == result(), "needs values and result of one type");
+    rule(operand(1).form != Form::descriptor && operand(1) == operand(2) && operand(1) == result(),
+         "needs values and result of one type");
     return;
   }
   for (std::size_t i = 0; i < operands(); ++i) {
@@ -190,14 +200,17 @@ void OperationVerifier::conversion() {
     rule(is_element(from) && is_element(to), "converts elements");
     return;
   }
-  if (!rule(from.form == to.form && from.form != Form::descriptor, "turns elements into elements and pointers into pointers")) return;
+  if (!rule(from.form == to.form && from.form != Form::descriptor,
+            "turns elements into elements and pointers into pointers"))
+    return;
   if (is_pointer(from)) rule(!from.read_only || to.read_only, "keeps a pointer to const one");
   else rule(bits_of(from.dtype) == bits_of(to.dtype), "keeps the width");
 }
 
 void OperationVerifier::pointer_step() {
   if (!counts(2, 1, 0)) return;
-  rule(is_pointer(operand(0)) && is_element(operand(1)) && is_integer(operand(1).dtype), "takes a pointer and an integer");
+  rule(is_pointer(operand(0)) && is_element(operand(1)) && is_integer(operand(1).dtype),
+       "takes a pointer and an integer");
   rule(operand(0).shape == operand(1).shape, "needs pointer and offset of one shape");
   rule(result() == operand(0), "gives the pointer's type");
 }
@@ -220,7 +233,8 @@ void OperationVerifier::load() {
   if (!attribute_in(0, 0, 1, "has_mask") || !attribute_in(1, 0, attribute(0), "has_other")) return;
   if (!counts(static_cast<std::size_t>(1 + attribute(0) + attribute(1)), 1, 5)) return;
   const auto cache = static_cast<CacheHint>(attribute(2));
-  rule(cache == CacheHint::none || cache == CacheHint::ca || cache == CacheHint::cg || cache == CacheHint::cs || cache == CacheHint::cv,
+  rule(cache == CacheHint::none || cache == CacheHint::ca || cache == CacheHint::cg || cache == CacheHint::cs ||
+           cache == CacheHint::cv,
        "takes the cache hints none, ca, cg, cs, cv");
   attribute_in(3, 0, 2, "eviction");
   attribute_in(4, 0, 1, "is_volatile");
@@ -235,7 +249,8 @@ void OperationVerifier::store() {
   if (!rule(operation_.integers.size() == 3, "takes 3 attributes") || !attribute_in(0, 0, 1, "has_mask")) return;
   if (!counts(static_cast<std::size_t>(2 + attribute(0)), 0, 3)) return;
   const auto cache = static_cast<CacheHint>(attribute(1));
-  rule(cache == CacheHint::none || cache == CacheHint::wb || cache == CacheHint::cg || cache == CacheHint::cs || cache == CacheHint::wt,
+  rule(cache == CacheHint::none || cache == CacheHint::wb || cache == CacheHint::cg || cache == CacheHint::cs ||
+           cache == CacheHint::wt,
        "takes the cache hints none, wb, cg, cs, wt");
   attribute_in(2, 0, 2, "eviction");
   if (!rule(is_pointer(operand(0)), "takes a pointer") || !writable(operand(0))) return;
@@ -247,10 +262,13 @@ void OperationVerifier::store() {
 void OperationVerifier::descriptor() {
   if (operation_.opcode == Opcode::make_descriptor) {
     const std::size_t rank = operation_.integers.empty() ? 0 : operation_.integers.size() - 1;
-    if (!rule(rank >= 1 && rank <= 5, "has [padding_nan, block shape…] of rank 1 to 5") || !counts(1 + 2 * rank, 1, 1 + rank)) return;
+    if (!rule(rank >= 1 && rank <= 5, "has [padding_nan, block shape…] of rank 1 to 5") ||
+        !counts(1 + 2 * rank, 1, 1 + rank))
+      return;
     if (!attribute_in(0, 0, 1, "padding_nan")) return;
     if (!rule(is_pointer(operand(0)) && operand(0).shape.empty(), "takes a rank-0 pointer")) return;
-    for (std::size_t i = 1; i < operands(); ++i) rule(is_scalar(operand(i), DType::i64), "takes extents and strides as rank-0 i64");
+    for (std::size_t i = 1; i < operands(); ++i)
+      rule(is_scalar(operand(i), DType::i64), "takes extents and strides as rank-0 i64");
     rule(!attribute(0) || is_float(operand(0).dtype), "pads with NaN only floats");
     const std::vector<std::int64_t> block(operation_.integers.begin() + 1, operation_.integers.end());
     const Type wanted{operand(0).dtype, Form::descriptor, operand(0).read_only, block};
@@ -262,7 +280,8 @@ void OperationVerifier::descriptor() {
   const Type& type = operand(0);
   const std::size_t first = stores ? 2 : 1;
   if (!counts(first + type.shape.size(), stores ? 0 : 1, 0)) return;
-  for (std::size_t i = first; i < operands(); ++i) rule(is_scalar(operand(i), DType::i32), "takes offsets as rank-0 i32");
+  for (std::size_t i = first; i < operands(); ++i)
+    rule(is_scalar(operand(i), DType::i32), "takes offsets as rank-0 i32");
   const Type block = element_of(type, type.shape);
   if (stores && writable(type)) rule(operand(1) == block, "stores " + to_text(block));
   if (!stores) rule(result() == block, "gives " + to_text(block));
@@ -270,7 +289,9 @@ void OperationVerifier::descriptor() {
 
 void OperationVerifier::atomic() {
   const bool cas = operation_.opcode == Opcode::atomic_cas;
-  if (!rule(operation_.integers.size() == (cas ? 2 : 4), "takes [kind, order, scope, has_mask], or [order, scope] for cas")) return;
+  if (!rule(operation_.integers.size() == (cas ? 2 : 4),
+            "takes [kind, order, scope, has_mask], or [order, scope] for cas"))
+    return;
   if (!cas && !attribute_in(3, 0, 1, "has_mask")) return;
   if (!counts(cas ? 3 : static_cast<std::size_t>(2 + attribute(3)), 1, operation_.integers.size())) return;
   attribute_in(cas ? 0 : 1, 0, 3, "order");
@@ -287,7 +308,8 @@ void OperationVerifier::atomic() {
   }
   const auto kind = static_cast<AtomicKind>(attribute(0));
   const bool on_bits = kind == AtomicKind::bit_and || kind == AtomicKind::bit_or || kind == AtomicKind::bit_xor;
-  rule(bits >= (kind == AtomicKind::add && is_float(value.dtype) ? 16 : 32), "works on 32- and 64-bit elements; add also on f16 and bf16");
+  rule(bits >= (kind == AtomicKind::add && is_float(value.dtype) ? 16 : 32),
+       "works on 32- and 64-bit elements; add also on f16 and bf16");
   rule(!on_bits || is_integer(value.dtype), "combines bits of integers only");
   if (attribute(3)) is_mask(2, value.shape);
 }
@@ -296,10 +318,13 @@ void OperationVerifier::dot() {
   if (!counts(3, 1, 1) || !attribute_in(0, 0, 2, "precision")) return;
   const Type &a = operand(0), &b = operand(1), &c = operand(2);
   const std::size_t rank = a.shape.size();
-  if (!rule(is_element(a) && is_element(b) && is_element(c) && a.dtype == b.dtype, "takes elements, a and b of one element type")) return;
+  if (!rule(is_element(a) && is_element(b) && is_element(c) && a.dtype == b.dtype,
+            "takes elements, a and b of one element type"))
+    return;
   bool holds = (rank == 2 || rank == 3) && b.shape.size() == rank && c.shape.size() == rank;
   if (!rule(holds, "takes rank 2, or 3 with a batch")) return;
-  holds = a.shape[rank - 1] == b.shape[rank - 2] && c.shape[rank - 2] == a.shape[rank - 2] && c.shape[rank - 1] == b.shape[rank - 1];
+  holds = a.shape[rank - 1] == b.shape[rank - 2] && c.shape[rank - 2] == a.shape[rank - 2] &&
+          c.shape[rank - 1] == b.shape[rank - 1];
   if (rank == 3) holds = holds && a.shape[0] == b.shape[0] && a.shape[0] == c.shape[0];
   rule(holds, "takes [.., M, K], [.., K, N] and [.., M, N]");
   const bool accumulates = a.dtype == DType::i8      ? c.dtype == DType::i32

@@ -32,17 +32,19 @@ std::vector<Type> OperationVerifier::result_types() const {
 bool OperationVerifier::region_arguments(std::size_t region, const std::vector<Type>& types) {
   std::vector<Type> have;
   for (const ValueId argument : operation_.regions[region].arguments) have.push_back(body_.types[argument]);
-  return rule(have == types, "region " + std::to_string(region) + " takes " + list_text(types) + ", has " + list_text(have));
+  return rule(have == types,
+              "region " + std::to_string(region) + " takes " + list_text(types) + ", has " + list_text(have));
 }
 
 // `skip` leading operands of the terminator (the condition) are checked by the caller.
-bool OperationVerifier::region_ends(std::size_t region, Opcode terminator, const std::vector<Type>& types, std::size_t skip) {
+bool OperationVerifier::region_ends(std::size_t region, Opcode terminator, const std::vector<Type>& types,
+                                    std::size_t skip) {
   const Operation& end = operation_.regions[region].operations.back();
   std::vector<Type> have;
   for (std::size_t i = skip; i < end.operands.size(); ++i) have.push_back(body_.types[end.operands[i]]);
   return rule(end.opcode == terminator && end.operands.size() >= skip && have == types,
-              "region " + std::to_string(region) + " ends in " + info(terminator).name + " of " + list_text(types) + ", has " +
-                  info(end.opcode).name + " of " + list_text(have));
+              "region " + std::to_string(region) + " ends in " + info(terminator).name + " of " + list_text(types) +
+                  ", has " + info(end.opcode).name + " of " + list_text(have));
 }
 
 void OperationVerifier::combine() {
@@ -69,10 +71,14 @@ void OperationVerifier::combine() {
 }
 
 void OperationVerifier::for_loop() {
-  if (!rule(operands() >= 3, "takes lower, upper, step and initial values") || !counts(operands(), operands() - 3, 2)) return;
+  if (!rule(operands() >= 3, "takes lower, upper, step and initial values") || !counts(operands(), operands() - 3, 2))
+    return;
   const Type& index = operand(0);
-  const bool integer = index.form == Form::element && (index.dtype == DType::i32 || index.dtype == DType::i64) && index.shape.empty();
-  if (!rule(integer && operand(1) == index && operand(2) == index, "takes bounds and step of rank 0, all i32 or all i64")) return;
+  const bool integer =
+      index.form == Form::element && (index.dtype == DType::i32 || index.dtype == DType::i64) && index.shape.empty();
+  if (!rule(integer && operand(1) == index && operand(2) == index,
+            "takes bounds and step of rank 0, all i32 or all i64"))
+    return;
   if (!attribute_in(0, 0, 64, "stages") || !attribute_in(1, 0, 1024, "unroll")) return;
   const std::vector<Type> carried = operand_types(3);
   std::vector<Type> arguments = carried;
@@ -91,7 +97,8 @@ void OperationVerifier::while_loop() {
 }
 
 void OperationVerifier::if_else() {
-  if (!rule(operation_.integers.empty(), "takes no attributes") || !rule(operand(0) == boolean, "takes a rank-0 bool")) return;
+  if (!rule(operation_.integers.empty(), "takes no attributes") || !rule(operand(0) == boolean, "takes a rank-0 bool"))
+    return;
   for (std::size_t region = 0; region < 2; ++region)
     if (!region_arguments(region, {}) || !region_ends(region, Opcode::yield, result_types())) return;
 }
@@ -113,12 +120,14 @@ void OperationVerifier::debug() {
     if (!rule(operands() == 1 || operands() == 2, "takes a condition and a mask") || !counts(operands(), 0, 0)) return;
     for (std::size_t i = 0; i < operands(); ++i) {
       const Type& type = operand(i);
-      rule(type.form == Form::element && type.dtype == DType::boolean && type.shape == operand(0).shape, "takes bool, the mask of the condition's shape");
+      rule(type.form == Form::element && type.dtype == DType::boolean && type.shape == operand(0).shape,
+           "takes bool, the mask of the condition's shape");
     }
     return;
   }
   if (!counts(operands(), 0, 0)) return;
-  for (std::size_t i = 0; i < operands(); ++i) rule(operand(i).form != Form::descriptor, "prints elements and pointers");
+  for (std::size_t i = 0; i < operands(); ++i)
+    rule(operand(i).form != Form::descriptor, "prints elements and pointers");
 }
 
 }  // namespace teeny::trace

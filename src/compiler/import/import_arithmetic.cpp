@@ -100,8 +100,10 @@ Value TraceImporter::float_binary(const Op& op) {
     case Opcode::mul: return make<arith::MulFOp>(a, b);
     case Opcode::div: return make<arith::DivFOp>(a, b);
     case Opcode::rem: return make<arith::RemFOp>(a, b);
-    case Opcode::minimum: return op.integers[0] ? Value(make<arith::MinimumFOp>(a, b)) : Value(make<arith::MinNumFOp>(a, b));
-    case Opcode::maximum: return op.integers[0] ? Value(make<arith::MaximumFOp>(a, b)) : Value(make<arith::MaxNumFOp>(a, b));
+    case Opcode::minimum:
+      return op.integers[0] ? Value(make<arith::MinimumFOp>(a, b)) : Value(make<arith::MinNumFOp>(a, b));
+    case Opcode::maximum:
+      return op.integers[0] ? Value(make<arith::MaximumFOp>(a, b)) : Value(make<arith::MaxNumFOp>(a, b));
     default: llvm_unreachable("no other binary operation takes floats");
   }
 }
@@ -118,7 +120,8 @@ Value TraceImporter::comparison(const Op& op) {
   using P = arith::CmpIPredicate;
   constexpr P signed_ones[] = {P::slt, P::sle, P::sgt, P::sge, P::eq, P::ne};
   constexpr P unsigned_ones[] = {P::ult, P::ule, P::ugt, P::uge, P::eq, P::ne};
-  return make<arith::CmpIOp>((is_signed_integer(dtype) ? signed_ones : unsigned_ones)[which], operand(op, 0), operand(op, 1));
+  return make<arith::CmpIOp>((is_signed_integer(dtype) ? signed_ones : unsigned_ones)[which], operand(op, 0),
+                             operand(op, 1));
 }
 
 Value TraceImporter::cast(const Op& op) {
@@ -132,9 +135,11 @@ Value TraceImporter::cast(const Op& op) {
   }
   if (is_float(from) && is_float(to)) return float_to_float(value, tt::element_type(type));
   if (is_float(from))
-    return is_signed_integer(to) ? Value(make<arith::FPToSIOp>(type, value)) : Value(make<arith::FPToUIOp>(type, value));
+    return is_signed_integer(to) ? Value(make<arith::FPToSIOp>(type, value))
+                                 : Value(make<arith::FPToUIOp>(type, value));
   const bool is_signed = is_signed_integer(from);
-  if (is_float(to)) return is_signed ? Value(make<arith::SIToFPOp>(type, value)) : Value(make<arith::UIToFPOp>(type, value));
+  if (is_float(to))
+    return is_signed ? Value(make<arith::SIToFPOp>(type, value)) : Value(make<arith::UIToFPOp>(type, value));
   if (bits_of(from) == bits_of(to)) return value;  // the sign is not in the type
   if (bits_of(from) > bits_of(to)) return make<arith::TruncIOp>(type, value);
   return is_signed ? Value(make<arith::ExtSIOp>(type, value)) : Value(make<arith::ExtUIOp>(type, value));

@@ -51,15 +51,18 @@ tt::RMWOp kind_of(trace::AtomicKind kind, DType dtype) {
 Value TraceImporter::memory(const Op& op) {
   switch (op.opcode) {
     case Opcode::load:
-      return make<tt::LoadOp>(operand(op, 0), op.integers[0] ? operand(op, 1) : Value(), op.integers[1] ? operand(op, 2) : Value(),
-                              cache_of(op.integers[2]), eviction_of(op.integers[3]), op.integers[4] != 0);
+      return make<tt::LoadOp>(operand(op, 0), op.integers[0] ? operand(op, 1) : Value(),
+                              op.integers[1] ? operand(op, 2) : Value(), cache_of(op.integers[2]),
+                              eviction_of(op.integers[3]), op.integers[4] != 0);
     case Opcode::store:
-      make<tt::StoreOp>(operand(op, 0), operand(op, 1), op.integers[0] ? operand(op, 2) : Value(), cache_of(op.integers[1]),
-                        eviction_of(op.integers[2]));
+      make<tt::StoreOp>(operand(op, 0), operand(op, 1), op.integers[0] ? operand(op, 2) : Value(),
+                        cache_of(op.integers[1]), eviction_of(op.integers[2]));
       return {};
     case Opcode::make_descriptor: return make_descriptor(op);
     case Opcode::descriptor_load: return make<tt::DescriptorLoadOp>(result_type(op), operand(op, 0), operands(op, 1));
-    case Opcode::descriptor_store: make<tt::DescriptorStoreOp>(operand(op, 0), operand(op, 1), operands(op, 2)); return {};
+    case Opcode::descriptor_store:
+      make<tt::DescriptorStoreOp>(operand(op, 0), operand(op, 1), operands(op, 2));
+      return {};
     case Opcode::barrier: make<tt::BarrierOp>(); return {};
     default: return atomic(op);
   }
@@ -67,11 +70,12 @@ Value TraceImporter::memory(const Op& op) {
 
 Value TraceImporter::atomic(const Op& op) {
   if (op.opcode == Opcode::atomic_cas)
-    return make<tt::AtomicCASOp>(result_type(op), operand(op, 0), operand(op, 1), operand(op, 2), order_of(op.integers[0]),
-                                 scope_of(op.integers[1]));
+    return make<tt::AtomicCASOp>(result_type(op), operand(op, 0), operand(op, 1), operand(op, 2),
+                                 order_of(op.integers[0]), scope_of(op.integers[1]));
   const auto kind = kind_of(static_cast<trace::AtomicKind>(op.integers[0]), type_of(op, 1).dtype);
-  return make<tt::AtomicRMWOp>(result_type(op), kind, operand(op, 0), operand(op, 1), op.integers[3] ? operand(op, 2) : Value(),
-                               order_of(op.integers[1]), scope_of(op.integers[2]));
+  return make<tt::AtomicRMWOp>(result_type(op), kind, operand(op, 0), operand(op, 1),
+                               op.integers[3] ? operand(op, 2) : Value(), order_of(op.integers[1]),
+                               scope_of(op.integers[2]));
 }
 
 Value TraceImporter::make_descriptor(const Op& op) {
@@ -85,7 +89,8 @@ Value TraceImporter::make_descriptor(const Op& op) {
 Value TraceImporter::dot(const Op& op) {
   using P = tt::InputPrecision;
   constexpr P precisions[] = {P::IEEE, P::TF32, P::TF32x3};  // in the order of trace::DotPrecision
-  return make<tt::DotOp>(result_type(op), operand(op, 0), operand(op, 1), operand(op, 2), precisions[op.integers[0]], 0);
+  return make<tt::DotOp>(result_type(op), operand(op, 0), operand(op, 1), operand(op, 2), precisions[op.integers[0]],
+                         0);
 }
 
 Value TraceImporter::hint(const Op& op) {

@@ -47,7 +47,8 @@ OwningOpRef<ModuleOp> TraceImporter::import(StringRef kernel) {
     inputs.push_back(import_type(body_.types[parameter], *builder_.getContext()));
   auto function = make<tt::FuncOp>(kernel, builder_.getFunctionType(inputs, {}));
   Block* entry = builder_.createBlock(&function.getBody());
-  for (auto [parameter, type] : llvm::zip(body_.parameters, inputs)) values_[parameter] = entry->addArgument(type, location_);
+  for (auto [parameter, type] : llvm::zip(body_.parameters, inputs))
+    values_[parameter] = entry->addArgument(type, location_);
   for (const Op& op : body_.region.operations) operation(op);
   make<tt::ReturnOp>(ValueRange());
   return module;
@@ -109,7 +110,8 @@ Value TraceImporter::leaf(const Op& op) {
     case Opcode::program_id: return make<tt::GetProgramIdOp>(type, axis);
     case Opcode::num_programs: return make<tt::GetNumProgramsOp>(type, axis);
     case Opcode::arange:
-      return make<tt::MakeRangeOp>(type, static_cast<std::uint32_t>(op.integers[0]), static_cast<std::uint32_t>(op.integers[1]));
+      return make<tt::MakeRangeOp>(type, static_cast<std::uint32_t>(op.integers[0]),
+                                   static_cast<std::uint32_t>(op.integers[1]));
     default: break;
   }
   const auto bits = static_cast<std::uint64_t>(op.integers[0]);
@@ -151,7 +153,8 @@ void TraceImporter::control(const Op& op) {
   if (op.opcode == Opcode::for_loop) {
     auto loop = make<scf::ForOp>(operand(op, 0), operand(op, 1), operand(op, 2), operands(op, 3),
                                  [](OpBuilder&, Location, Value, ValueRange) {});
-    if (op.integers[0] > 0) loop->setAttr("tt.num_stages", builder_.getI32IntegerAttr(static_cast<int32_t>(op.integers[0])));
+    if (op.integers[0] > 0)
+      loop->setAttr("tt.num_stages", builder_.getI32IntegerAttr(static_cast<int32_t>(op.integers[0])));
     if (op.integers[1] > 0)
       loop->setAttr("tt.loop_unroll_factor", builder_.getI32IntegerAttr(static_cast<int32_t>(op.integers[1])));
     loop.getRegion().getBlocks().clear();

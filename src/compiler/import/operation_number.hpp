@@ -1,5 +1,5 @@
-// Where an operation came from. Operations imported from a trace carry their pre-order number in the body as the location
-// "operation":NUMBER:0; operations read from a .ttir file carry that file's own file:line:column.
+// Where an operation came from. Operations imported from a trace carry their pre-order number in the body as the
+// location "operation":NUMBER:0; operations read from a .ttir file carry that file's own file:line:column.
 #pragma once
 
 #include <cstdint>

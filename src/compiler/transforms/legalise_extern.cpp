@@ -20,7 +20,9 @@ template <class T>
 Value binary(OpBuilder& builder, Location location, Type, Operands x) {
   return T::create(builder, location, x[0], x[1]);
 }
-Value fused(OpBuilder& builder, Location location, Type, Operands x) { return math::FmaOp::create(builder, location, x[0], x[1], x[2]); }
+Value fused(OpBuilder& builder, Location location, Type, Operands x) {
+  return math::FmaOp::create(builder, location, x[0], x[1], x[2]);
+}
 
 Value constant(OpBuilder& builder, Location location, Type type, double value) {
   TypedAttr attribute = builder.getFloatAttr(tt::element_type(type), value);
@@ -42,12 +44,14 @@ Value as_integer(OpBuilder& builder, Location location, Type type, Value holds) 
   return tt::element_type(type).isInteger(1) ? holds : Value(arith::ExtUIOp::create(builder, location, type, holds));
 }
 Value is_nan(OpBuilder& builder, Location location, Type type, Operands x) {
-  return as_integer(builder, location, type, arith::CmpFOp::create(builder, location, arith::CmpFPredicate::UNO, x[0], x[0]));
+  return as_integer(builder, location, type,
+                    arith::CmpFOp::create(builder, location, arith::CmpFPredicate::UNO, x[0], x[0]));
 }
 Value is_infinite(OpBuilder& builder, Location location, Type type, Operands x) {
   Value magnitude = math::AbsFOp::create(builder, location, x[0]);
   Value infinity = constant(builder, location, x[0].getType(), std::numeric_limits<double>::infinity());
-  return as_integer(builder, location, type, arith::CmpFOp::create(builder, location, arith::CmpFPredicate::OEQ, magnitude, infinity));
+  return as_integer(builder, location, type,
+                    arith::CmpFOp::create(builder, location, arith::CmpFPredicate::OEQ, magnitude, infinity));
 }
 
 struct Entry {
@@ -78,8 +82,8 @@ constexpr Entry entries[] = {
     {"isnan", 1, true, is_nan},                  {"isinf", 1, true, is_infinite},
 };
 
-// "__nv_fast_expf" and "__ocml_exp_f32" are both "exp". f32 functions of __nv_ end in f (isinff), or start with f (fadd_rn),
-// f64 ones with d (dadd_rn).
+// "__nv_fast_expf" and "__ocml_exp_f32" are both "exp". f32 functions of __nv_ end in f (isinff), or start with f
+// (fadd_rn), f64 ones with d (dadd_rn).
 SmallVector<StringRef> plain_names(StringRef symbol) {
   SmallVector<StringRef> names;
   if (symbol.consume_front("__ocml_")) {

@@ -35,8 +35,11 @@ void legalise_promises(Operation* op) {
       OpBuilder builder(op->getContext());
       builder.setInsertionPointAfter(op);
       Value value = op->getResult(0);
-      auto array = [&](ArrayRef<int64_t> numbers) { return numbers.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(numbers); };
-      auto hint = tt::HintOp::create(builder, op->getLoc(), value.getType(), value, array(divisibility), array(contiguity));
+      auto array = [&](ArrayRef<int64_t> numbers) {
+        return numbers.empty() ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(numbers);
+      };
+      auto hint =
+          tt::HintOp::create(builder, op->getLoc(), value.getType(), value, array(divisibility), array(contiguity));
       value.replaceAllUsesExcept(hint, hint);
     }
   }
@@ -58,10 +61,11 @@ LogicalResult legalise(Operation* op) {
   if (auto call = dyn_cast<tt::ExternElementwiseOp>(op)) {
     Value value = legalise_extern(builder, call);
     if (!value) {
-      InFlightDiagnostic error = op->emitOpError("names '")
-                                 << call.getSymbol() << "' on " << op->getOperandTypes() << ", which has no counterpart in teeny";
-      error.attachNote() << "help: exp, exp2, log, log2, sin, cos, tanh, erf, sqrt, rsqrt, floor, ceil, trunc, abs, fma, min, max, "
-                            "mulhi, isnan, isinf and rounded arithmetic (_rn) are read";
+      InFlightDiagnostic error = op->emitOpError("names '") << call.getSymbol() << "' on " << op->getOperandTypes()
+                                                            << ", which has no counterpart in teeny";
+      error.attachNote()
+          << "help: exp, exp2, log, log2, sin, cos, tanh, erf, sqrt, rsqrt, floor, ceil, trunc, abs, fma, min, max, "
+             "mulhi, isnan, isinf and rounded arithmetic (_rn) are read";
       return error;
     }
     call.replaceAllUsesWith(value);
@@ -76,8 +80,8 @@ LogicalResult legalise(Operation* op) {
   }
   legalise_promises(op);
   Dialect* dialect = op->getDialect();
-  if (isa_and_nonnull<BuiltinDialect, tt::TTDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect, ub::UBDialect,
-                      cf::ControlFlowDialect>(dialect))
+  if (isa_and_nonnull<BuiltinDialect, tt::TTDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect,
+                      ub::UBDialect, cf::ControlFlowDialect>(dialect))
     return success();
   InFlightDiagnostic error = op->emitOpError("is no operation of a kernel; got dialect '")
                              << op->getName().getDialectNamespace() << "', expected tt, arith, math, scf, cf or ub";
@@ -97,7 +101,9 @@ LogicalResult check_type(Operation* op, Type type) {
       fits = fits && extent > 0 && extent <= max_elements / elements;
       if (fits) elements *= extent;
     }
-    if (!fits) return op->emitOpError("has a value of type ") << type << "; expected a fixed shape of at most 1048576 elements, no layout";
+    if (!fits)
+      return op->emitOpError("has a value of type ")
+             << type << "; expected a fixed shape of at most 1048576 elements, no layout";
   }
   Type element = tensor ? tensor.getElementType() : type;
   if (auto pointer = dyn_cast<tt::PointerType>(element)) element = pointer.getPointeeType();

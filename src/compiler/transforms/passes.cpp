@@ -23,8 +23,8 @@ namespace teeny::compiler {
 using namespace mlir;
 
 void register_dialects(DialectRegistry& registry) {
-  registry.insert<tt::TTDialect, ttg::TTGDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect, ub::UBDialect,
-                  cf::ControlFlowDialect, vector::VectorDialect, gpu::GPUDialect, LLVM::LLVMDialect>();
+  registry.insert<tt::TTDialect, ttg::TTGDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect,
+                  ub::UBDialect, cf::ControlFlowDialect, vector::VectorDialect, gpu::GPUDialect, LLVM::LLVMDialect>();
 }
 
 void register_passes() {

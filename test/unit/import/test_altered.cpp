@@ -32,11 +32,13 @@ void alter(Body& body, std::mt19937& random) {
         operation.operands[random() % operation.operands.size()] = static_cast<ValueId>(random() % body.types.size());
       break;
     case 2:
-      if (!operation.integers.empty()) operation.integers[random() % operation.integers.size()] = static_cast<int>(random() % 20) - 2;
+      if (!operation.integers.empty())
+        operation.integers[random() % operation.integers.size()] = static_cast<int>(random() % 20) - 2;
       break;
     default:
       // All values of a type at once, or one.
-      const DType from = body.types[random() % body.types.size()].dtype, to = static_cast<DType>(random() % dtype_count);
+      const DType from = body.types[random() % body.types.size()].dtype,
+                  to = static_cast<DType>(random() % dtype_count);
       if (random() % 2) body.types[random() % body.types.size()].dtype = to;
       else
         for (Type& type : body.types)

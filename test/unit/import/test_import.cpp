@@ -27,7 +27,8 @@ std::unique_ptr<Imported> import(const Builder& b) {
 
 void expect_text(const Builder& b, std::initializer_list<const char*> parts) {
   const auto imported = import(b);
-  for (const char* part : parts) EXPECT_NE(imported->text.find(part), std::string::npos) << part << "\nin\n" << imported->text;
+  for (const char* part : parts)
+    EXPECT_NE(imported->text.find(part), std::string::npos) << part << "\nin\n" << imported->text;
 }
 
 TEST(Import, EveryElementWiseOperationAndType) {
@@ -35,7 +36,9 @@ TEST(Import, EveryElementWiseOperationAndType) {
   for (int number = 0; number < opcode_count(); ++number) {
     const auto opcode = static_cast<Opcode>(number);
     const OperationInfo& what = info(opcode);
-    if (what.kind != Kind::unary && what.kind != Kind::binary && what.kind != Kind::comparison && what.kind != Kind::ternary) continue;
+    if (what.kind != Kind::unary && what.kind != Kind::binary && what.kind != Kind::comparison &&
+        what.kind != Kind::ternary)
+      continue;
     for (int from = 0; from < dtype_count; ++from)
       for (int to = 0; to < dtype_count; ++to)
         for (const std::vector<std::int64_t>& shape : {std::vector<std::int64_t>{}, {4, 8}}) {
@@ -48,7 +51,8 @@ TEST(Import, EveryElementWiseOperationAndType) {
           std::vector<ValueId> operands;
           for (int i = 0; i < what.operands; ++i)
             operands.push_back(value(opcode == Opcode::where && i == 0 ? DType::boolean : static_cast<DType>(from)));
-          b.one(opcode, operands, element(static_cast<DType>(to), shape), flag ? std::vector<std::int64_t>{1} : std::vector<std::int64_t>{});
+          b.one(opcode, operands, element(static_cast<DType>(to), shape),
+                flag ? std::vector<std::int64_t>{1} : std::vector<std::int64_t>{});
           if (!verify(b.body).empty()) continue;
           import(b);
           ++imported;
@@ -59,7 +63,8 @@ TEST(Import, EveryElementWiseOperationAndType) {
 
 TEST(Import, SignsGoIntoOperations) {
   Builder b;
-  const ValueId s = b.parameter(element(DType::i16)), u = b.parameter(element(DType::u16)), f = b.parameter(element(DType::f16));
+  const ValueId s = b.parameter(element(DType::i16)), u = b.parameter(element(DType::u16)),
+                f = b.parameter(element(DType::f16));
   b.one(Opcode::div, {s, s}, element(DType::i16));
   b.one(Opcode::div, {u, u}, element(DType::u16));
   b.one(Opcode::lt, {s, s}, element(DType::boolean));
@@ -71,9 +76,10 @@ TEST(Import, SignsGoIntoOperations) {
   b.one(Opcode::cast, {f}, element(DType::boolean));
   b.one(Opcode::minimum, {f, f}, element(DType::f16), {0});
   b.one(Opcode::minimum, {f, f}, element(DType::f16), {1});
-  expect_text(b, {"arith.divsi %arg0, %arg0 : i16", "arith.divui %arg1, %arg1 : i16", "arith.cmpi slt", "arith.cmpi ult",
-                  "arith.cmpf une, %arg2, %arg2", "arith.extui %arg1 : i16 to i64", "arith.extsi %arg0 : i16 to i64",
-                  "arith.extf %arg2 : f16 to f32", "f32 to bf16", "arith.minnumf", "arith.minimumf"});
+  expect_text(b,
+              {"arith.divsi %arg0, %arg0 : i16", "arith.divui %arg1, %arg1 : i16", "arith.cmpi slt", "arith.cmpi ult",
+               "arith.cmpf une, %arg2, %arg2", "arith.extui %arg1 : i16 to i64", "arith.extsi %arg0 : i16 to i64",
+               "arith.extf %arg2 : f16 to f32", "f32 to bf16", "arith.minnumf", "arith.minimumf"});
 }
 
 TEST(Import, ConstantsKeepTheirBits) {
@@ -87,8 +93,10 @@ TEST(Import, ConstantsKeepTheirBits) {
 
 TEST(Import, Memory) {
   Builder b;
-  const ValueId p = b.parameter(pointer(DType::f32)), m = b.parameter(element(DType::boolean)), u = b.parameter(element(DType::u32));
-  const ValueId h = b.parameter(pointer(DType::u32)), extent = b.parameter(element(DType::i64)), zero = b.parameter(element(DType::i32));
+  const ValueId p = b.parameter(pointer(DType::f32)), m = b.parameter(element(DType::boolean)),
+                u = b.parameter(element(DType::u32));
+  const ValueId h = b.parameter(pointer(DType::u32)), extent = b.parameter(element(DType::i64)),
+                zero = b.parameter(element(DType::i32));
   const ValueId at = b.one(Opcode::addptr, {p, u}, pointer(DType::f32));
   const ValueId v = b.one(Opcode::load, {at, m}, element(DType::f32), {1, 0, 2, 2, 1});
   b.operation(Opcode::store, {at, v, m}, {}, {1, 3, 1});
@@ -103,13 +111,14 @@ TEST(Import, Memory) {
   b.operation(Opcode::assume, {m}, {});
   b.operation(Opcode::device_assert, {m, m}, {}, {}, "must hold");
   b.operation(Opcode::device_print, {u, zero}, {}, {}, "u, zero");
-  expect_text(b, {"arith.extui %arg2 : i32 to i64", "tt.addptr %arg0, %0 : !tt.ptr<f32>, i64",
-                  "tt.load %1, %arg1 cacheModifier = cg evictionPolicy = evict_last {isVolatile = true} : !tt.ptr<f32>",
-                  "tt.store %1, %2, %arg1 cacheModifier = cs evictionPolicy = evict_first : !tt.ptr<f32>",
-                  "tt.atomic_rmw fmax, acq_rel, gpu, %arg0, %2", "tt.atomic_rmw umin, relaxed, cta, %arg3, %arg2, %arg1",
-                  "tt.atomic_cas acquire, sys, %arg3, %arg2, %arg2", "tt.barrier", "tt.descriptor_load", "tt.descriptor_store",
-                  "tt.hint %arg2 {divisibility = array<i64: 16>} : i32", "tt.assume %arg1", "arith.ori", "\"must hold\"",
-                  "isSigned = array<i32: 0, 1>"});
+  expect_text(
+      b, {"arith.extui %arg2 : i32 to i64", "tt.addptr %arg0, %0 : !tt.ptr<f32>, i64",
+          "tt.load %1, %arg1 cacheModifier = cg evictionPolicy = evict_last {isVolatile = true} : !tt.ptr<f32>",
+          "tt.store %1, %2, %arg1 cacheModifier = cs evictionPolicy = evict_first : !tt.ptr<f32>",
+          "tt.atomic_rmw fmax, acq_rel, gpu, %arg0, %2", "tt.atomic_rmw umin, relaxed, cta, %arg3, %arg2, %arg1",
+          "tt.atomic_cas acquire, sys, %arg3, %arg2, %arg2", "tt.barrier", "tt.descriptor_load", "tt.descriptor_store",
+          "tt.hint %arg2 {divisibility = array<i64: 16>} : i32", "tt.assume %arg1", "arith.ori", "\"must hold\"",
+          "isSigned = array<i32: 0, 1>"});
 }
 
 TEST(Import, RegionsAndNumbers) {
@@ -141,12 +150,14 @@ TEST(Import, RegionsAndNumbers) {
   spin.regions.push_back(std::move(before));
   spin.regions.push_back(std::move(after));
   b.one(Opcode::neg, {result}, element(DType::f32, {8}));
-  expect_text(b, {"tt.loop_unroll_factor = 4 : i32", "tt.num_stages = 3 : i32", "scf.while", "\"tt.scan\"", "tt.scan.return"});
+  expect_text(
+      b, {"tt.loop_unroll_factor = 4 : i32", "tt.num_stages = 3 : i32", "scf.while", "\"tt.scan\"", "tt.scan.return"});
 
   const auto imported = import(b);
   std::vector<std::pair<std::string, std::uint32_t>> expected;
   std::uint32_t number = 0;
-  walk(b.body.region, [&](const Operation& operation, int) { expected.emplace_back(info(operation.opcode).name, number++); });
+  walk(b.body.region,
+       [&](const Operation& operation, int) { expected.emplace_back(info(operation.opcode).name, number++); });
   std::vector<std::uint32_t> seen;
   imported->module->walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* operation) {
     if (auto at = compiler::operation_number(operation->getLoc())) seen.push_back(*at);

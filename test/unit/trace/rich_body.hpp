@@ -8,7 +8,8 @@ namespace teeny::trace::test {
 // Parameters x (pointer to const), y (pointer), n (i32).
 inline Body rich_body() {
   Builder b;
-  const ValueId x = b.parameter(pointer(DType::f32, {}, true)), y = b.parameter(pointer(DType::f32)), n = b.parameter(element(DType::i32));
+  const ValueId x = b.parameter(pointer(DType::f32, {}, true)), y = b.parameter(pointer(DType::f32)),
+                n = b.parameter(element(DType::i32));
   const ValueId range = b.one(Opcode::arange, {}, element(DType::i32, {16}), {0, 16});
   const ValueId limit = b.one(Opcode::splat, {n}, element(DType::i32, {16}));
   const ValueId mask = b.one(Opcode::lt, {range, limit}, element(DType::boolean, {16}));
@@ -43,7 +44,10 @@ inline Body rich_body() {
   Operation& loop2 = b.operation(Opcode::while_loop, {zero}, {element(DType::i32)});
   loop2.regions.push_back(std::move(before));
   loop2.regions.push_back(std::move(after));
-  Region then_region = b.region([&] { b.operation(Opcode::store, {y, product}, {}, {0, 0, 0}); b.operation(Opcode::yield, {}, {}); });
+  Region then_region = b.region([&] {
+    b.operation(Opcode::store, {y, product}, {}, {0, 0, 0});
+    b.operation(Opcode::yield, {}, {});
+  });
   Region else_region = b.region([&] { b.operation(Opcode::yield, {}, {}); });
   Operation& branch = b.operation(Opcode::if_else, {positive}, {});
   branch.regions.push_back(std::move(then_region));
@@ -61,7 +65,8 @@ inline Body rich_body() {
   b.one(Opcode::where, {which, half, smaller}, element(DType::f16, {256}));
   const ValueId wide = b.one(Opcode::cast, {base}, element(DType::i64));
   const ValueId described = b.one(Opcode::make_descriptor, {y, wide, wide}, descriptor(DType::f32, {16}), {1, 16});
-  b.operation(Opcode::descriptor_store, {described, b.one(Opcode::descriptor_load, {described, n}, element(DType::f32, {16})), n}, {});
+  b.operation(Opcode::descriptor_store,
+              {described, b.one(Opcode::descriptor_load, {described, n}, element(DType::f32, {16})), n}, {});
   b.one(Opcode::atomic_rmw, {y, product}, element(DType::f32), {0, 3, 1, 0});
   b.operation(Opcode::barrier, {}, {});
   b.operation(Opcode::assume, {positive}, {});

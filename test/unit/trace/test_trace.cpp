@@ -36,11 +36,13 @@ TEST(Trace, TextShowsConstantsAsValues) {
   b.constant(DType::u8, 0xff);
   b.constant(DType::f16, 1);
   ASSERT_EQ(verify(b.body), "");
-  EXPECT_EQ(to_text(b.body), "kernel() {\n  %0 = constant 0.333251953 : f16\n  %1 = constant -2 : bf16\n  %2 = constant -1 : i8\n"
-                             "  %3 = constant 255 : u8\n  %4 = constant 5.96046448e-08 : f16\n}\n");
+  EXPECT_EQ(to_text(b.body),
+            "kernel() {\n  %0 = constant 0.333251953 : f16\n  %1 = constant -2 : bf16\n  %2 = constant -1 : i8\n"
+            "  %3 = constant 255 : u8\n  %4 = constant 5.96046448e-08 : f16\n}\n");
 }
 
-// Any cut and any altered byte gives an error or a verified body: never a crash, never more memory than the bytes justify.
+// Any cut and any altered byte gives an error or a verified body: never a crash, never more memory than the bytes
+// justify.
 TEST(Trace, DamagedBytesAreRefused) {
   const std::vector<std::uint8_t> bytes = serialise(rich_body());
   for (std::size_t size = 0; size < bytes.size(); ++size) EXPECT_THROW(deserialise(bytes.data(), size), Error) << size;
@@ -48,7 +50,8 @@ TEST(Trace, DamagedBytesAreRefused) {
   int refused = 0;
   for (int round = 0; round < 20000; ++round) {
     std::vector<std::uint8_t> damaged = bytes;
-    for (int change = 0; change <= round % 3; ++change) damaged[random() % damaged.size()] = static_cast<std::uint8_t>(random());
+    for (int change = 0; change <= round % 3; ++change)
+      damaged[random() % damaged.size()] = static_cast<std::uint8_t>(random());
     try {
       EXPECT_EQ(verify(deserialise(damaged.data(), damaged.size())), "");
     } catch (const Error& error) {
@@ -113,7 +116,10 @@ TEST(TraceRules, Scopes) {
   Builder escaped;
   const ValueId condition = escaped.constant(DType::boolean, 1);
   ValueId inner = 0;
-  Region then_region = escaped.region([&] { inner = escaped.constant(DType::i32, 1); escaped.operation(Opcode::yield, {}, {}); });
+  Region then_region = escaped.region([&] {
+    inner = escaped.constant(DType::i32, 1);
+    escaped.operation(Opcode::yield, {}, {});
+  });
   Operation& branch = escaped.operation(Opcode::if_else, {condition}, {});
   branch.regions.push_back(std::move(then_region));
   branch.regions.push_back(escaped.region([&] { escaped.operation(Opcode::yield, {}, {}); }));
@@ -151,7 +157,8 @@ TEST(TraceRules, Operations) {
   expect_wrong(unary(Opcode::neg, f, i), "neg: gives f32; got f32 -> i32");
   expect_wrong(unary(Opcode::neg, element(DType::boolean), element(DType::boolean)), "neg: takes numbers");
   expect_wrong(unary(Opcode::bitcast, f, element(DType::i16)), "bitcast: keeps the width");
-  expect_wrong(unary(Opcode::bitcast, pointer(DType::f32, {}, true), pointer(DType::f32)), "keeps a pointer to const one");
+  expect_wrong(unary(Opcode::bitcast, pointer(DType::f32, {}, true), pointer(DType::f32)),
+               "keeps a pointer to const one");
   expect_wrong(unary(Opcode::cast, f8, element(DType::i32, {4})), "cast: keeps the shape");
   expect_wrong(unary(Opcode::expand_dims, f8, element(DType::f32, {8, 1}), {2}), "axis is 0 to 1, but says 2");
   expect_wrong(unary(Opcode::broadcast, f8, element(DType::f32, {16})), "repeats dimensions of size 1");
@@ -159,7 +166,8 @@ TEST(TraceRules, Operations) {
   expect_wrong(unary(Opcode::trans, f8, f8, {1}), "permutes dimensions");
   expect_wrong(unary(Opcode::load, f, f, {0, 0, 0, 0, 0}), "load: takes a pointer");
   expect_wrong(unary(Opcode::load, pointer(DType::f32), i, {0, 0, 0, 0, 0}), "load: gives f32");
-  expect_wrong(unary(Opcode::load, pointer(DType::f32), f, {0, 0, 5, 0, 0}), "takes the cache hints none, ca, cg, cs, cv");
+  expect_wrong(unary(Opcode::load, pointer(DType::f32), f, {0, 0, 5, 0, 0}),
+               "takes the cache hints none, ca, cg, cs, cv");
   expect_wrong(unary(Opcode::load, pointer(DType::f32), f, {0, 1, 0, 0, 0}), "has_other is 0 to 0, but says 1");
   expect_wrong(unary(Opcode::multiple_of, i, i, {0}), "promises numbers of at least 1");
   EXPECT_EQ(verify(unary(Opcode::cast, f, element(DType::boolean)).body), "");

@@ -7,11 +7,15 @@
 
 namespace teeny::trace::test {
 
-inline Type element(DType dtype, std::vector<std::int64_t> shape = {}) { return {dtype, Type::Form::element, false, std::move(shape)}; }
+inline Type element(DType dtype, std::vector<std::int64_t> shape = {}) {
+  return {dtype, Type::Form::element, false, std::move(shape)};
+}
 inline Type pointer(DType dtype, std::vector<std::int64_t> shape = {}, bool read_only = false) {
   return {dtype, Type::Form::pointer, read_only, std::move(shape)};
 }
-inline Type descriptor(DType dtype, std::vector<std::int64_t> shape) { return {dtype, Type::Form::descriptor, false, std::move(shape)}; }
+inline Type descriptor(DType dtype, std::vector<std::int64_t> shape) {
+  return {dtype, Type::Form::descriptor, false, std::move(shape)};
+}
 
 struct Builder {
   Body body;
@@ -29,8 +33,8 @@ struct Builder {
     open.back()->arguments.push_back(value(std::move(type)));
     return open.back()->arguments.back();
   }
-  Operation& operation(Opcode opcode, std::vector<ValueId> operands, std::vector<Type> results, std::vector<std::int64_t> integers = {},
-                       std::string text = {}) {
+  Operation& operation(Opcode opcode, std::vector<ValueId> operands, std::vector<Type> results,
+                       std::vector<std::int64_t> integers = {}, std::string text = {}) {
     Operation made{opcode, 0, std::move(operands), {}, std::move(integers), std::move(text), {}};
     for (Type& type : results) made.results.push_back(value(std::move(type)));
     open.back()->operations.push_back(std::move(made));

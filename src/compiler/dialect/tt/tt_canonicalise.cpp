@@ -65,7 +65,8 @@ bool repeats_scalar(Value value) {
 }
 
 bool is_element_wise(Operation *op) {
-  if (isa<AddPtrOp, BitcastOp, IntToPtrOp, PtrToIntOp, FpToFpOp, ClampFOp, PreciseSqrtOp, PreciseDivFOp, MulhiUIOp>(op)) return true;
+  if (isa<AddPtrOp, BitcastOp, IntToPtrOp, PtrToIntOp, FpToFpOp, ClampFOp, PreciseSqrtOp, PreciseDivFOp, MulhiUIOp>(op))
+    return true;
   return op->hasTrait<OpTrait::Elementwise>() && isa<arith::ArithDialect, math::MathDialect>(op->getDialect());
 }
 
@@ -73,23 +74,26 @@ bool is_element_wise(Operation *op) {
 struct ElementWiseOfSplats : RewritePattern {
   explicit ElementWiseOfSplats(MLIRContext *context) : RewritePattern(MatchAnyOpTypeTag(), 1, context) {}
   LogicalResult matchAndRewrite(Operation *op, PatternRewriter &rewriter) const override {
-    if (op->getNumResults() != 1 || op->getNumOperands() == 0 || op->getNumRegions() != 0 || !is_element_wise(op)) return failure();
+    if (op->getNumResults() != 1 || op->getNumOperands() == 0 || op->getNumRegions() != 0 || !is_element_wise(op))
+      return failure();
     auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
     if (!type || !llvm::all_of(op->getOperands(), repeats_scalar)) return failure();
     // Constants alone are arith's to fold.
-    if (llvm::none_of(op->getOperands(), [](Value operand) { return operand.getDefiningOp<SplatOp>(); })) return failure();
+    if (llvm::none_of(op->getOperands(), [](Value operand) { return operand.getDefiningOp<SplatOp>(); }))
+      return failure();
     SmallVector<Value> scalars;
     for (Value operand : op->getOperands()) scalars.push_back(scalar_of(operand, rewriter));
-    Operation *scalar = Operation::create(op->getLoc(), op->getName(), type.getElementType(), scalars,
-                                          op->getDiscardableAttrDictionary(), op->getPropertiesStorage(), BlockRange(), 0);
+    Operation *scalar =
+        Operation::create(op->getLoc(), op->getName(), type.getElementType(), scalars,
+                          op->getDiscardableAttrDictionary(), op->getPropertiesStorage(), BlockRange(), 0);
     rewriter.insert(scalar);
     rewriter.replaceOpWithNewOp<SplatOp>(op, type, scalar->getResult(0));
     return success();
   }
 };
 
-// addptr(addptr(p, a), b) is addptr(p, a + b) where the sum cannot overflow: in 64 bits, where it wraps as addresses do,
-// and for constants whose sum is seen to fit.
+// addptr(addptr(p, a), b) is addptr(p, a + b) where the sum cannot overflow: in 64 bits, where it wraps as addresses
+// do, and for constants whose sum is seen to fit.
 struct AddPtrOfAddPtr : OpRewritePattern<AddPtrOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(AddPtrOp op, PatternRewriter &rewriter) const override {
@@ -98,7 +102,8 @@ struct AddPtrOfAddPtr : OpRewritePattern<AddPtrOp> {
     Value sum;
     APInt first, second;
     bool overflow = false;
-    if (matchPattern(inner.getOffset(), m_ConstantInt(&first)) && matchPattern(op.getOffset(), m_ConstantInt(&second))) {
+    if (matchPattern(inner.getOffset(), m_ConstantInt(&first)) &&
+        matchPattern(op.getOffset(), m_ConstantInt(&second))) {
       APInt total = first.sadd_ov(second, overflow);
       if (overflow) return failure();
       Type type = op.getOffset().getType();
@@ -130,7 +135,8 @@ struct LoadOfKnownMask : OpRewritePattern<LoadOp> {
     auto mask = known_mask(op.getMask());
     if (!mask) return failure();
     if (*mask) {
-      rewriter.replaceOpWithNewOp<LoadOp>(op, op.getPtr(), Value(), Value(), op.getCache(), op.getEvict(), op.getIsVolatile());
+      rewriter.replaceOpWithNewOp<LoadOp>(op, op.getPtr(), Value(), Value(), op.getCache(), op.getEvict(),
+                                          op.getIsVolatile());
       return success();
     }
     rewriter.replaceOp(op, op.getOther() ? op.getOther() : zeros(rewriter, op.getLoc(), op.getType()));
@@ -194,16 +200,26 @@ void TTDialect::getCanonicalizationPatterns(RewritePatternSet &patterns) const {
                BroadcastOfBroadcast, ReshapeOfExpandDims, ElementWiseOfSplats>(patterns.getContext());
 }
 
-void AddPtrOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) { patterns.add<AddPtrOfAddPtr>(context); }
+void AddPtrOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<AddPtrOfAddPtr>(context);
+}
 void AssumeOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
   patterns.add<ConditionHolds<AssumeOp>>(context);
 }
 void AssertOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
   patterns.add<ConditionHolds<AssertOp>>(context);
 }
-void LoadOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) { patterns.add<LoadOfKnownMask>(context); }
-void StoreOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) { patterns.add<StoreOfKnownMask>(context); }
-void AtomicRMWOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) { patterns.add<AtomicOfKnownMask>(context); }
-void ReduceOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) { patterns.add<ReduceOfOne>(context); }
+void LoadOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<LoadOfKnownMask>(context);
+}
+void StoreOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<StoreOfKnownMask>(context);
+}
+void AtomicRMWOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<AtomicOfKnownMask>(context);
+}
+void ReduceOp::getCanonicalizationPatterns(RewritePatternSet &patterns, MLIRContext *context) {
+  patterns.add<ReduceOfOne>(context);
+}
 
 }  // namespace teeny::tt

@@ -41,12 +41,14 @@ struct InlinerInterface : DialectInlinerInterface {
 };
 
 ParseResult refuse_block_pointer(OpAsmParser &parser, OperationState &) {
-  return parser.emitError(parser.getNameLoc(), "block pointers of Triton 3.7 and older are not read; help: use tensor "
-                                               "descriptors in the kernel, or the .ttir that Triton writes instead of .source");
+  return parser.emitError(parser.getNameLoc(),
+                          "block pointers of Triton 3.7 and older are not read; help: use tensor "
+                          "descriptors in the kernel, or the .ttir that Triton writes instead of .source");
 }
 
 ParseResult refuse_operation(OpAsmParser &parser, OperationState &state) {
-  return parser.emitError(parser.getNameLoc(), "'") << state.name.getStringRef() << "' is not built in teeny; help: rewrite the "
+  return parser.emitError(parser.getNameLoc(), "'") << state.name.getStringRef()
+                                                    << "' is not built in teeny; help: rewrite the "
                                                        "kernel without it, docs/language.md lists what there is";
 }
 
@@ -88,7 +90,8 @@ Operation *TTDialect::materializeConstant(OpBuilder &builder, Attribute value, T
 
 LogicalResult PointerType::verify(function_ref<InFlightDiagnostic()> emit_error, Type pointee, int) {
   if (isa<RankedTensorType>(pointee))
-    return emit_error() << "block pointers (here a pointer to " << pointee << ") of Triton 3.7 and older are not read; help: use "
+    return emit_error() << "block pointers (here a pointer to " << pointee
+                        << ") of Triton 3.7 and older are not read; help: use "
                         << "tensor descriptors in the kernel, or the .ttir that Triton writes instead of .source";
   if (!pointee.isIntOrFloat()) return emit_error() << "a pointer points to integers or floats; got " << pointee;
   return success();
@@ -112,9 +115,11 @@ void PointerType::print(AsmPrinter &printer) const {
 }
 
 LogicalResult TensorDescType::verify(function_ref<InFlightDiagnostic()> emit_error, RankedTensorType block) {
-  if (block.getRank() >= 1 && block.getRank() <= 5 && block.hasStaticShape() && block.getElementType().isIntOrFloat() && !block.getEncoding())
+  if (block.getRank() >= 1 && block.getRank() <= 5 && block.hasStaticShape() && block.getElementType().isIntOrFloat() &&
+      !block.getEncoding())
     return success();
-  return emit_error() << "tensordesc: needs a block of rank 1 to 5, fixed shape and integer or float elements; got " << block;
+  return emit_error() << "tensordesc: needs a block of rank 1 to 5, fixed shape and integer or float elements; got "
+                      << block;
 }
 
 // tensordesc<tensor<128x64xf16>>, and the newer tensordesc<128x64xf16>.

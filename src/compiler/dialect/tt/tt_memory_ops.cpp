@@ -41,16 +41,17 @@ void print_hints(OpAsmPrinter &printer, CacheModifier cache, EvictionPolicy evic
 LogicalResult check_access(Operation *op, Type pointer, Type value, Value mask) {
   if (value != same_shape(pointer, pointee_type(pointer)))
     return op->emitOpError("moves values of ") << same_shape(pointer, pointee_type(pointer)) << "; got " << value;
-  if (mask && shape_of(mask.getType()) != shape_of(pointer)) return op->emitOpError("needs a mask of the pointer's shape");
+  if (mask && shape_of(mask.getType()) != shape_of(pointer))
+    return op->emitOpError("needs a mask of the pointer's shape");
   return success();
 }
 
 }  // namespace
 
-void LoadOp::build(OpBuilder &builder, OperationState &state, Value pointer, Value mask, Value other, CacheModifier cache,
-                   EvictionPolicy evict, bool is_volatile) {
-  build(builder, state, same_shape(pointer.getType(), pointee_type(pointer.getType())), pointer, mask, other, cache, evict,
-        is_volatile);
+void LoadOp::build(OpBuilder &builder, OperationState &state, Value pointer, Value mask, Value other,
+                   CacheModifier cache, EvictionPolicy evict, bool is_volatile) {
+  build(builder, state, same_shape(pointer.getType(), pointee_type(pointer.getType())), pointer, mask, other, cache,
+        evict, is_volatile);
 }
 
 void LoadOp::getEffects(SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
@@ -72,8 +73,10 @@ ParseResult LoadOp::parse(OpAsmParser &parser, OperationState &result) {
       parse_hints(parser, result, getCacheAttrName(result.name), getEvictAttrName(result.name)) ||
       parser.parseOptionalAttrDict(result.attributes) || parser.parseColonType(pointer))
     return failure();
-  if (operands.empty() || operands.size() > 3) return parser.emitError(location, "load takes a pointer, a mask and `other`");
-  if (!isa<PointerType>(element_type(pointer))) return parser.emitError(location, "load needs a pointer; got ") << pointer;
+  if (operands.empty() || operands.size() > 3)
+    return parser.emitError(location, "load takes a pointer, a mask and `other`");
+  if (!isa<PointerType>(element_type(pointer)))
+    return parser.emitError(location, "load needs a pointer; got ") << pointer;
   Type value = same_shape(pointer, pointee_type(pointer));
   Type types[] = {pointer, same_shape(pointer, parser.getBuilder().getI1Type()), value};
   for (auto [operand, type] : llvm::zip(operands, types))
@@ -103,9 +106,12 @@ ParseResult StoreOp::parse(OpAsmParser &parser, OperationState &result) {
       parse_hints(parser, result, getCacheAttrName(result.name), getEvictAttrName(result.name)) ||
       parser.parseOptionalAttrDict(result.attributes) || parser.parseColonType(pointer))
     return failure();
-  if (operands.size() < 2 || operands.size() > 3) return parser.emitError(location, "store takes a pointer, a value and a mask");
-  if (!isa<PointerType>(element_type(pointer))) return parser.emitError(location, "store needs a pointer; got ") << pointer;
-  Type types[] = {pointer, same_shape(pointer, pointee_type(pointer)), same_shape(pointer, parser.getBuilder().getI1Type())};
+  if (operands.size() < 2 || operands.size() > 3)
+    return parser.emitError(location, "store takes a pointer, a value and a mask");
+  if (!isa<PointerType>(element_type(pointer)))
+    return parser.emitError(location, "store needs a pointer; got ") << pointer;
+  Type types[] = {pointer, same_shape(pointer, pointee_type(pointer)),
+                  same_shape(pointer, parser.getBuilder().getI1Type())};
   for (auto [operand, type] : llvm::zip(operands, types))
     if (parser.resolveOperand(operand, type, result.operands)) return failure();
   return success();
@@ -124,7 +130,8 @@ LogicalResult AtomicRMWOp::verify() {
   Type element = element_type(getType());
   const bool of_floats = kind == RMWOp::FADD || kind == RMWOp::FMAX || kind == RMWOp::FMIN;
   if (kind != RMWOp::XCHG && isa<FloatType>(element) != of_floats)
-    return emitOpError("'") << stringifyRMWOp(kind) << "' works on " << (of_floats ? "floats" : "integers") << "; got " << element;
+    return emitOpError("'") << stringifyRMWOp(kind) << "' works on " << (of_floats ? "floats" : "integers") << "; got "
+                            << element;
   return check_access(*this, getPtr().getType(), getVal().getType(), getMask());
 }
 
@@ -141,8 +148,9 @@ ParseResult MakeTensorDescOp::parse(OpAsmParser &parser, OperationState &result)
   SmallVector<OpAsmParser::UnresolvedOperand, 4> shape, strides;
   Builder &builder = parser.getBuilder();
   Type extent = builder.getI32Type();
-  if (parser.parseOperand(base) || parser.parseComma() || parser.parseOperandList(shape, OpAsmParser::Delimiter::Square) ||
-      parser.parseComma() || parser.parseOperandList(strides, OpAsmParser::Delimiter::Square))
+  if (parser.parseOperand(base) || parser.parseComma() ||
+      parser.parseOperandList(shape, OpAsmParser::Delimiter::Square) || parser.parseComma() ||
+      parser.parseOperandList(strides, OpAsmParser::Delimiter::Square))
     return failure();
   if (parser.parseOptionalAttrDict(result.attributes) || parser.parseColon()) return failure();
   PointerType base_type;
@@ -218,7 +226,9 @@ LogicalResult check_block(Operation *op, TensorDescType descriptor, Type value, 
 
 }  // namespace
 
-LogicalResult DescriptorLoadOp::verify() { return check_block(*this, getDesc().getType(), getType(), getIndices().size()); }
+LogicalResult DescriptorLoadOp::verify() {
+  return check_block(*this, getDesc().getType(), getType(), getIndices().size());
+}
 LogicalResult DescriptorStoreOp::verify() {
   return check_block(*this, getDesc().getType(), getSrc().getType(), getIndices().size());
 }

@@ -46,7 +46,8 @@ LogicalResult ReturnOp::verify() {
 LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto callee = symbols.lookupNearestSymbolFrom<FuncOp>(*this, getCalleeAttr());
   if (!callee) return emitOpError("calls '") << getCallee() << "', which is no function of this module";
-  if (callee.getFunctionType() == FunctionType::get(getContext(), getOperandTypes(), getResultTypes())) return success();
+  if (callee.getFunctionType() == FunctionType::get(getContext(), getOperandTypes(), getResultTypes()))
+    return success();
   return emitOpError("has other types than its callee");
 }
 
@@ -57,7 +58,8 @@ LogicalResult MakeRangeOp::verify() {
   int64_t length = static_cast<int64_t>(static_cast<int32_t>(getEnd())) - static_cast<int32_t>(getStart());
   if (type.getRank() != 1 || !type.getElementType().isInteger(32)) return emitOpError("gives a rank-1 tensor of i32");
   if (length <= 0) return emitOpError("needs end > start");
-  if (type.getDimSize(0) != length) return emitOpError("has length ") << length << ", but its type has " << type.getDimSize(0);
+  if (type.getDimSize(0) != length)
+    return emitOpError("has length ") << length << ", but its type has " << type.getDimSize(0);
   return success();
 }
 
@@ -71,7 +73,8 @@ LogicalResult ExpandDimsOp::verify() {
   SmallVector<int64_t> shape(shape_of(getSrc().getType()));
   if (getAxis() > shape.size()) return emitOpError("axis ") << getAxis() << " is beyond rank " << shape.size();
   shape.insert(shape.begin() + getAxis(), 1);
-  if (ArrayRef<int64_t>(shape) != shape_of(getType())) return emitOpError("result must be the operand's shape with a 1 at the axis");
+  if (ArrayRef<int64_t>(shape) != shape_of(getType()))
+    return emitOpError("result must be the operand's shape with a 1 at the axis");
   return success();
 }
 
@@ -79,7 +82,8 @@ LogicalResult BroadcastOp::verify() {
   auto from = shape_of(getSrc().getType()), to = shape_of(getType());
   if (from.size() != to.size()) return emitOpError("keeps the rank");
   for (auto [source, target] : llvm::zip(from, to))
-    if (source != target && source != 1) return emitOpError("only repeats dimensions of size 1; got ") << source << " to " << target;
+    if (source != target && source != 1)
+      return emitOpError("only repeats dimensions of size 1; got ") << source << " to " << target;
   return success();
 }
 
@@ -92,7 +96,8 @@ LogicalResult ReshapeOp::verify() {
 LogicalResult TransOp::verify() {
   auto from = shape_of(getSrc().getType()), to = shape_of(getType());
   SmallVector<bool> seen(from.size(), false);
-  if (getOrder().size() != from.size() || to.size() != from.size()) return emitOpError("order must name each dimension once");
+  if (getOrder().size() != from.size() || to.size() != from.size())
+    return emitOpError("order must name each dimension once");
   for (auto [index, source] : llvm::enumerate(getOrder())) {
     if (source < 0 || source >= static_cast<int32_t>(from.size()) || seen[source])
       return emitOpError("order must name each dimension once");
@@ -118,7 +123,8 @@ LogicalResult BitcastOp::verify() {
 }
 
 LogicalResult FpToFpOp::verify() {
-  const unsigned from = element_type(getSrc().getType()).getIntOrFloatBitWidth(), to = element_type(getType()).getIntOrFloatBitWidth();
+  const unsigned from = element_type(getSrc().getType()).getIntOrFloatBitWidth(),
+                 to = element_type(getType()).getIntOrFloatBitWidth();
   if (to < from && !getRounding()) return emitOpError("narrowing needs a rounding");
   return success();
 }
@@ -139,15 +145,19 @@ LogicalResult HintOp::verify() {
 LogicalResult DotOp::verify() {
   auto a = shape_of(getA().getType()), b = shape_of(getB().getType()), c = shape_of(getC().getType());
   size_t rank = a.size();
-  if ((rank != 2 && rank != 3) || b.size() != rank || c.size() != rank) return emitOpError("needs operands of rank 2, or 3 with a batch");
+  if ((rank != 2 && rank != 3) || b.size() != rank || c.size() != rank)
+    return emitOpError("needs operands of rank 2, or 3 with a batch");
   if (rank == 3 && (a[0] != b[0] || a[0] != c[0])) return emitOpError("needs equal batch sizes");
   if (a[rank - 1] != b[rank - 2]) return emitOpError("K of a is ") << a[rank - 1] << ", K of b is " << b[rank - 2];
   if (c[rank - 2] != a[rank - 2] || c[rank - 1] != b[rank - 1]) return emitOpError("accumulator must be M by N");
-  if (element_type(getA().getType()) != element_type(getB().getType())) return emitOpError("needs operands of one element type");
+  if (element_type(getA().getType()) != element_type(getB().getType()))
+    return emitOpError("needs operands of one element type");
   Type from = element_type(getA().getType()), to = element_type(getC().getType());
-  const bool floats = isa<FloatType>(from) && isa<FloatType>(to) && from.getIntOrFloatBitWidth() <= to.getIntOrFloatBitWidth();
+  const bool floats =
+      isa<FloatType>(from) && isa<FloatType>(to) && from.getIntOrFloatBitWidth() <= to.getIntOrFloatBitWidth();
   if (!floats && !(from.isInteger(8) && to.isInteger(32)))
-    return emitOpError("accumulates i8 in i32 and floats in floats of their width or more; got ") << from << " and " << to;
+    return emitOpError("accumulates i8 in i32 and floats in floats of their width or more; got ")
+           << from << " and " << to;
   return success();
 }
 
@@ -164,9 +174,11 @@ LogicalResult verify_combine(Op op) {
   SmallVector<Type> both(elements);
   both.append(elements.begin(), elements.end());
   Block &block = op.getCombineOp().front();
-  if (block.getArgumentTypes() != TypeRange(both)) return op.emitOpError("combine region takes the elements of both sides");
+  if (block.getArgumentTypes() != TypeRange(both))
+    return op.emitOpError("combine region takes the elements of both sides");
   auto end = dyn_cast<Return>(block.getTerminator());
-  if (!end || end->getOperandTypes() != TypeRange(elements)) return op.emitOpError("combine region must return one element an operand");
+  if (!end || end->getOperandTypes() != TypeRange(elements))
+    return op.emitOpError("combine region must return one element an operand");
   return success();
 }
 
@@ -178,7 +190,8 @@ LogicalResult ReduceOp::verify() {
   shape.erase(shape.begin() + getAxis());
   if (getNumResults() != getSrcs().size()) return emitOpError("gives one result an operand");
   for (auto [source, result] : llvm::zip(getSrcs(), getResults()))
-    if (element_type(source.getType()) != element_type(result.getType()) || shape_of(result.getType()) != ArrayRef<int64_t>(shape))
+    if (element_type(source.getType()) != element_type(result.getType()) ||
+        shape_of(result.getType()) != ArrayRef<int64_t>(shape))
       return emitOpError("results have the operands' element types, and their shape without the axis");
   return success();
 }

@@ -1,5 +1,5 @@
-// The few words of Triton's next stage that its .ttir files contain: the parser reads `ttg.barrier …` as tt.barrier, and
-// attributes such as "ttg.num-warps" on a module are kept without a meaning. No operation of this dialect exists.
+// The few words of Triton's next stage that its .ttir files contain: the parser reads `ttg.barrier …` as tt.barrier,
+// and attributes such as "ttg.num-warps" on a module are kept without a meaning. No operation of this dialect exists.
 #pragma once
 
 #include <mlir/IR/Dialect.h>

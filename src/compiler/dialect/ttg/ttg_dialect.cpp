@@ -14,7 +14,8 @@ TTGDialect::TTGDialect(MLIRContext* context) : Dialect(getDialectNamespace(), co
   context->loadDialect<tt::TTDialect>();
 }
 
-// ttg.barrier, ttg.barrier all, ttg.barrier local|global_read: each orders at least what tt.barrier does not leave open.
+// ttg.barrier, ttg.barrier all, ttg.barrier local|global_read: each orders at least what tt.barrier does not leave
+// open.
 static ParseResult parse_barrier(OpAsmParser& parser, OperationState& state) {
   StringRef space;
   if (succeeded(parser.parseOptionalKeyword(&space)))
