@@ -1,7 +1,9 @@
 #include "runtime/driver/host_device.hpp"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -164,8 +166,13 @@ void HostDevice::copy(DeviceMemory&, std::uint64_t to_address, const DeviceMemor
 
 void* allocate_host(std::uint64_t bytes) {
   if (bytes > host_memory_bytes()) return nullptr;  // an overcommitting system would grant it and kill the process later
-  const std::uint64_t rounded = (std::max<std::uint64_t>(bytes, 1) + 63) / 64 * 64;
-  return rounded >= bytes ? std::aligned_alloc(64, rounded) : nullptr;
+  constexpr std::uint64_t huge_page = std::uint64_t{2} << 20;
+  const std::uint64_t alignment = bytes >= 2 * huge_page ? huge_page : 64;
+  const std::uint64_t rounded = (std::max<std::uint64_t>(bytes, 1) + alignment - 1) / alignment * alignment;
+  void* data = std::aligned_alloc(alignment, rounded);
+  // Streams over large buffers would spend their time on page tables. Only a wish: its failure changes nothing.
+  if (data != nullptr && alignment == huge_page) ::madvise(data, rounded, MADV_HUGEPAGE);
+  return data;
 }
 
 void throw_out_of_memory(const DeviceInfo& device, std::uint64_t bytes) {
