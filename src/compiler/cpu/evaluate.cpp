@@ -49,7 +49,9 @@ llvm::Value* Emitter::evaluate(mlir::Value value, const Coordinates& place) {
   unsigned level = at.level();
   Key key{value.getAsOpaquePointer(), intern(at, false)};
   if (auto found = levels_[level].values.find(key); found != levels_[level].values.end()) return found->second;
-  AtLevel guard(*this, level);
+  // At the innermost level evaluation may go on in new blocks, where the builder then stays.
+  std::optional<AtLevel> guard;
+  if (level + 1 < levels_.size()) guard.emplace(*this, level);
   llvm::Value* result = compute(value, at);
   levels_[level].values[key] = result;
   return result;
@@ -113,6 +115,49 @@ llvm::Value* Emitter::compute_constant(mlir::arith::ConstantOp constant, const C
   return from_memory(gather(type, pointers, nullptr, nullptr), element);
 }
 
+namespace {
+
+// x / s for a vector and one divisor: a reciprocal and two corrections, whose last rounding is the quotient's (Markstein,
+// Computation of elementary functions on the IBM RISC System/6000, 1990), while no step leaves the normal range: 2^-20 <= |s| < 2^20 and every
+// x is +0 or 2^-100 <= |x| < 2^100. Otherwise the machine's division, which takes several times as long.
+llvm::Value* divide_by_one(Builder& b, llvm::Value* x, llvm::Value* s) {
+  unsigned lanes = lanes_of(x);
+  llvm::Function* function = b.GetInsertBlock()->getParent();
+  llvm::LLVMContext& context = b.getContext();
+  auto in_range = [&](llvm::Value* value, int low, int high) {
+    llvm::Type* bits = value->getType()->getWithNewType(b.getInt32Ty());
+    llvm::Value* magnitude = b.CreateAnd(b.CreateBitCast(value, bits), llvm::ConstantInt::get(bits, 0x7fffffff));
+    llvm::Value* offset = b.CreateSub(magnitude, llvm::ConstantInt::get(bits, static_cast<std::uint64_t>(127 + low) << 23));
+    return b.CreateICmpULT(offset, llvm::ConstantInt::get(bits, static_cast<std::uint64_t>(high - low) << 23));
+  };
+  llvm::Value* bits = b.CreateBitCast(x, lanes_type(b.getInt32Ty(), lanes));
+  llvm::Value* fits = b.CreateOr(in_range(x, -100, 100), b.CreateICmpEQ(bits, llvm::Constant::getNullValue(bits->getType())));
+  llvm::Value* misfits = b.CreateNot(b.CreateBitCast(fits, b.getIntNTy(lanes)));
+  llvm::Value* all = b.CreateAnd(b.CreateICmpEQ(misfits, llvm::Constant::getNullValue(misfits->getType())), in_range(s, -20, 20));
+  auto *fast = llvm::BasicBlock::Create(context, "by_reciprocal", function), *slow = llvm::BasicBlock::Create(context, "by_division", function);
+  auto* done = llvm::BasicBlock::Create(context, "divided", function);
+  b.CreateCondBr(all, fast, slow);
+  b.SetInsertPoint(fast);
+  llvm::Value* divisor = splat(b, s, lanes);
+  llvm::Value* reciprocal = splat(b, b.CreateFDiv(llvm::ConstantFP::get(s->getType(), 1), s), lanes);
+  llvm::Value* quotient = b.CreateFMul(x, reciprocal);
+  for (int step = 0; step < 2; ++step) {
+    llvm::Value* rest = b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {b.CreateFNeg(quotient), divisor, x});
+    quotient = b.CreateIntrinsic(llvm::Intrinsic::fma, {x->getType()}, {rest, reciprocal, quotient});
+  }
+  b.CreateBr(done);
+  b.SetInsertPoint(slow);
+  llvm::Value* exact = b.CreateFDiv(x, splat(b, s, lanes));
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+  llvm::PHINode* result = b.CreatePHI(x->getType(), 2);
+  result->addIncoming(quotient, fast);
+  result->addIncoming(exact, slow);
+  return result;
+}
+
+}  // namespace
+
 llvm::Value* Emitter::compute_elementwise(mlir::OpResult result, const Coordinates& at) {
   mlir::Operation* operation = result.getOwner();
   // A value that moves evenly along the lanes: one scalar and constant steps.
@@ -136,8 +181,12 @@ llvm::Value* Emitter::compute_elementwise(mlir::OpResult result, const Coordinat
     operands.push_back(evaluate(operand, at));
     lanes = std::max(lanes, lanes_of(operands.back()));
   }
-  for (llvm::Value*& operand : operands) operand = splat(builder_, operand, lanes);
   set_location(operation);
+  bool innermost = at.level() + 1 == levels_.size();
+  if (innermost && lanes >= 4 && target_.fma && mlir::isa<mlir::arith::DivFOp, tt::PreciseDivFOp>(operation) && lanes_of(operands[0]) == lanes &&
+      operands[1]->getType()->isFloatTy() && !llvm::isa<llvm::Constant>(operands[1]))
+    return divide_by_one(builder_, operands[0], operands[1]);
+  for (llvm::Value*& operand : operands) operand = splat(builder_, operand, lanes);
   auto results = apply(builder_, operation, operands, options_);
   return results[result.getResultNumber()];
 }
@@ -249,6 +298,12 @@ llvm::SmallVector<llvm::Value*, 2> Emitter::combine(mlir::Block& region, llvm::A
     llvm::SmallVector<llvm::Value*, 3> operands;
     for (mlir::Value operand : operation.getOperands()) operands.push_back(look_up(operand));
     set_location(&operation);
+    // Which zero a maximum gives is only promised with `reproducible`: the looser form is half the instructions.
+    if (!options_.reproducible && mlir::isa<mlir::arith::MaxNumFOp, mlir::arith::MinNumFOp>(operation) && operands[0]->getType()->isFPOrFPVectorTy()) {
+      auto id = mlir::isa<mlir::arith::MaxNumFOp>(operation) ? llvm::Intrinsic::maxnum : llvm::Intrinsic::minnum;
+      local[operation.getResult(0)] = builder_.CreateBinaryIntrinsic(id, operands[0], operands[1]);
+      continue;
+    }
     for (auto [result, value] : llvm::zip(operation.getResults(), apply(builder_, &operation, operands, options_))) local[result] = value;
   }
   llvm::SmallVector<llvm::Value*, 2> results;

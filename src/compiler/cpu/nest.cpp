@@ -7,6 +7,28 @@
 
 namespace teeny::compiler::cpu {
 
+namespace {
+
+// Element-wise operations and loads that one chunk of all expressions takes, each counted once.
+unsigned operations_in(const Plan& plan, llvm::ArrayRef<mlir::Value> expressions) {
+  llvm::SmallVector<mlir::Value> work(expressions);
+  llvm::DenseSet<mlir::Value> seen;
+  unsigned count = 0;
+  while (!work.empty()) {
+    mlir::Value value = work.pop_back_val();
+    mlir::Operation* operation = value.getDefiningOp();
+    if (!operation || !seen.insert(value).second || !is_expression(operation)) continue;
+    if (plan.is_stored(value) && !llvm::is_contained(expressions, value)) continue;
+    bool is_address = mlir::isa<tt::PointerType>(tt::element_type(value.getType())) || tt::element_type(value.getType()).isInteger(1);
+    if (is_address) continue;
+    count += mlir::isa<tt::LoadOp>(operation) || is_elementwise(operation);
+    llvm::append_range(work, operation->getOperands());
+  }
+  return count;
+}
+
+}  // namespace
+
 void Emitter::loop(llvm::Value* low, llvm::Value* high, std::uint64_t step, const std::function<void(llvm::Value*)>& body) {
   auto *first = llvm::dyn_cast<llvm::ConstantInt>(low), *end = llvm::dyn_cast<llvm::ConstantInt>(high);
   bool is_static = first && end;
@@ -104,9 +126,8 @@ Nest Emitter::make_nest(llvm::ArrayRef<std::int64_t> shape, llvm::ArrayRef<mlir:
   std::int64_t extent = shape[nest.lane];
   nest.width = std::max(1u, lanes_for(expressions));
   while (nest.width > extent) nest.width /= 2;
-  unsigned work = 0;
-  for (mlir::Value value : expressions) work += plan_.cost(value);
-  nest.unroll = work <= 24 ? 4 : work <= 80 ? 2 : 1;
+  unsigned work = operations_in(plan_, expressions);
+  nest.unroll = work <= 16 ? 4 : work <= 64 ? 2 : 1;
   while (nest.unroll > 1 && static_cast<std::int64_t>(nest.width) * nest.unroll > extent) nest.unroll /= 2;
   return nest;
 }

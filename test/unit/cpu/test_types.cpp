@@ -147,6 +147,40 @@ TEST(Types, minima_order_zeros_and_skip_nan) {
   EXPECT_EQ(z[3], 1);
 }
 
+TEST(Types, division_by_one_number_is_correctly_rounded) {
+  Kernel kernel(R"(tt.func public @k(%x: !tt.ptr<f32>, %d: !tt.ptr<f32>, %z: !tt.ptr<f32>) {
+      %r = tt.make_range {end = 4096 : i32, start = 0 : i32} : tensor<4096xi32>
+      %xs = tt.splat %x : !tt.ptr<f32> -> tensor<4096x!tt.ptr<f32>>
+      %xp = tt.addptr %xs, %r : tensor<4096x!tt.ptr<f32>>, tensor<4096xi32>
+      %zs = tt.splat %z : !tt.ptr<f32> -> tensor<4096x!tt.ptr<f32>>
+      %zp = tt.addptr %zs, %r : tensor<4096x!tt.ptr<f32>>, tensor<4096xi32>
+      %a = tt.load %xp : tensor<4096x!tt.ptr<f32>>
+      %s = tt.load %d : !tt.ptr<f32>
+      %b = tt.splat %s : f32 -> tensor<4096xf32>
+      %q = arith.divf %a, %b : tensor<4096xf32>
+      tt.store %zp, %q : tensor<4096x!tt.ptr<f32>>
+      tt.return
+    })");
+  std::mt19937 generator(17);
+  std::vector<float> x(4096), z(4096);
+  for (int round = 0; round < 200; ++round) {
+    // Any bits in the first rounds; then all exponents near 1, where the reciprocal is used.
+    auto draw = [&] {
+      auto bits = static_cast<std::uint32_t>(generator());
+      return std::bit_cast<float>(round < 20 ? bits : (bits & 0x807fffffu) | (127u - 3 + bits % 7) << 23);
+    };
+    for (float& value : x) value = draw();
+    x[5] = 0, x[6] = round % 2 ? -0.f : 0.f;
+    float divisor = round % 10 == 9 ? std::bit_cast<float>(0x3fffffffu - round) : draw();
+    kernel.run({1}, x.data(), &divisor, z.data());
+    for (int i = 0; i < 4096; ++i) {
+      float expected = x[i] / divisor;
+      if (std::isnan(expected)) ASSERT_TRUE(std::isnan(z[i]));
+      else ASSERT_EQ(std::bit_cast<std::uint32_t>(z[i]), std::bit_cast<std::uint32_t>(expected)) << x[i] << " / " << divisor;
+    }
+  }
+}
+
 TEST(Tiles, of_a_million_elements_are_loops) {
   std::string text = binary("f32", "f32", "%result = arith.addf %a, %b : tensor<128xf32>");
   for (std::size_t at = 0; (at = text.find("128", at)) != std::string::npos; at += 7) text.replace(at, 3, "1048576");
