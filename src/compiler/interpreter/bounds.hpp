@@ -18,6 +18,11 @@ constexpr double unit_roundoff(Kind kind) {
   }
 }
 
+// Sums below this overflow in no order.
+constexpr double safe_magnitude(Kind kind) {
+  return kind == Kind::f16 ? 0x1p14 : kind == Kind::f64 ? 0x1p1022 : 0x1p126;
+}
+
 // The largest power of two that divides x; infinity for 0, 0 for infinities and NaN.
 inline double quantum_of(double x) {
   if (x == 0) return std::numeric_limits<double>::infinity();

@@ -112,9 +112,11 @@ void spread_undefined(const Operands& o, Value& result) {
 
 double smaller_quantum(double a, double b) { return a < b ? a : b; }
 
-// 2 gamma(K + 1) (|c| + sum |a b|) plus what the operands' own radii allow; 0 where no order rounds.
+// 2 gamma(K + 1) (|c| + sum |a b|) plus what the operands' own radii allow; 0 where no order rounds, and where infinities
+// or NaN decide the sum in every order. Matrix units of bf16 may take and give subnormal numbers as zeros.
 void bound(const Operands& o, Value& result) {
   const auto& e = o.extents;
+  constexpr double smallest_normal = 0x1p-126;
   const double u = unit_roundoff(o.accumulator == Kind::f64 ? Kind::f64 : Kind::f32);
   std::vector<double> radius(result.bits.size(), 0);
   std::vector<double> a = unpack<double>(o.a, o.element), b = unpack<double>(o.b, o.element);
@@ -129,19 +131,25 @@ void bound(const Operands& o, Value& result) {
       for (std::int64_t j = 0; j < e.n; ++j) {
         const std::int64_t at = (batch * e.m + i) * e.n + j;
         const double c = to_double(o.accumulator, o.c.bits[at]);
-        double products = 0, own = o.c.radius_at(at);
+        double products = 0, own = o.c.radius_at(at), flushed = 0;
+        bool special = !std::isfinite(c);
         for (std::int64_t k = 0; k < e.k; ++k) {
           const std::int64_t ia = (batch * e.m + i) * e.k + k, ib = (batch * e.k + k) * e.n + j;
           const double x = std::fabs(a[ia]), y = std::fabs(b[ib]), rx = o.a.radius_at(ia), ry = o.b.radius_at(ib);
-          products += x * y;
+          if (!std::isfinite(x * y)) special = true;
+          else products += x * y;
+          if ((x > 0 && x < smallest_normal) || (y > 0 && y < smallest_normal)) flushed += x * y;
           if (rx > 0 || ry > 0) own += x * ry + y * rx + rx * ry;
         }
-        const double quantum = own > 0 || o.three ? 0 : smaller_quantum(quantum_of(c), rows[i] * columns[j]);
+        const double step = smaller_quantum(quantum_of(c), rows[i] * columns[j]);
+        const double quantum = own > 0 || o.three ? 0 : step;
         const double terms = static_cast<double>(o.three ? 3 * e.k : e.k) + 1;
-        double allowed = sum_radius(terms, std::fabs(c) + products + own, quantum, u) + own;
+        double allowed = sum_radius(terms, (special ? 0 : std::fabs(c)) + products + own, quantum, u) + own;
         if (o.three) allowed += 0x1p-20 * products;  // the product of both small parts, and the rounding of each
         if (width_of(o.accumulator) < 32 && allowed > 0)
           allowed += 2 * unit_roundoff(o.accumulator) * std::fabs(to_double(o.accumulator, result.bits[at]));
+        if (o.element == Kind::bf16 && !(step >= smallest_normal)) allowed += flushed + terms * smallest_normal;
+        if (special && products < safe_magnitude(o.accumulator)) allowed = 0;
         radius[at] = allowed;
         any = any || allowed > 0;
       }

@@ -96,16 +96,21 @@ class Fold {
     const double u = unit_roundoff(kind_);
     for (std::int64_t o = 0; o < outer_; ++o)
       for (std::int64_t i = 0; i < inner_; ++i) {
+        bool special = false;  // an infinity or NaN decides the sum in every order
         double magnitude = 0, radius = 0, quantum = std::numeric_limits<double>::infinity();
         for (std::int64_t step = 0; step < length_; ++step) {
           const std::int64_t k = reverse ? length_ - 1 - step : step;
           const auto at = static_cast<std::size_t>((o * length_ + k) * inner_ + i);
           const double x = to_double(kind_, terms_.bits[at]);
-          magnitude += std::fabs(x);
+          if (std::isfinite(x)) {
+            magnitude += std::fabs(x);
+            quantum = std::min(quantum, quantum_of(x));
+          } else {
+            special = true;
+          }
           radius += terms_.radius_at(at);
-          quantum = std::min(quantum, quantum_of(x));
-          visit(at, step, o * inner_ + i,
-                sum_radius(static_cast<double>(step), magnitude + radius, radius > 0 ? 0 : quantum, u) + radius);
+          const double allowed = sum_radius(static_cast<double>(step), magnitude + radius, radius > 0 ? 0 : quantum, u) + radius;
+          visit(at, step, o * inner_ + i, special && magnitude < safe_magnitude(kind_) ? 0.0 : allowed);
         }
       }
   }

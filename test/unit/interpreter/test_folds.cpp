@@ -267,6 +267,25 @@ TEST(interpreter_folds, dot_precision_is_what_it_says) {
   EXPECT_EQ(std::bit_cast<std::uint32_t>(c[0]), 0x41804008u);
 }
 
+TEST(interpreter_folds, infinities_decide_a_sum_in_every_order_and_bf16_units_may_flush) {
+  std::vector<float> x = {1.1f, INFINITY, -0.3f, 2.7f, 0.9f}, y(1);
+  Result sum = Launch(fold_kernel("reduce", "5x", "", 5, 1, "f32", 0, add_f32)).buffer(x).buffer(y, false).clean();
+  EXPECT_EQ(y[0], INFINITY);
+  EXPECT_EQ(radius_of(sum, y[0]), 0.0);
+  std::vector<float> a(256, 0.1f), b(256, 0.3f), c(256, 0);
+  a[3] = -INFINITY;
+  Result product = Launch(dot_kernel(16, 16, 16, "f32", "f32", "ieee")).buffer(a).buffer(b).buffer(c).clean();
+  EXPECT_EQ(c[5], -INFINITY);
+  EXPECT_EQ(radius_of(product, c[5]), 0.0);
+  EXPECT_GT(radius_of(product, c[16]), 0.0);
+  std::vector<std::uint16_t> ha(256, 0x0010), hb(256, 0x3F80);  // 2^-129 times 1
+  std::fill(c.begin(), c.end(), 0.0f);
+  Result flushed = Launch(dot_kernel(16, 16, 16, "bf16", "f32", "ieee")).buffer(ha).buffer(hb).buffer(c).clean();
+  EXPECT_EQ(c[0], 0x1p-125f);
+  EXPECT_GE(radius_of(flushed, c[0]), 0x1p-125);
+  EXPECT_LT(radius_of(flushed, c[0]), 0x1p-120);
+}
+
 TEST(interpreter_folds, dot_of_bytes_accumulates_in_32_bits) {
   std::vector<std::int8_t> a(16 * 64, -128), b(64 * 16, -128);
   std::vector<std::int32_t> c(256, 1000);
