@@ -36,7 +36,7 @@ struct MatMul {
     auto rk = tl::arange(0, BK);
     auto a_ptrs = a + rm(tl::all, tl::none) * stride_am + rk(tl::none, tl::all);
     auto b_ptrs = b + rk(tl::all, tl::none) * stride_bk + rn(tl::none, tl::all);
-    auto acc = tl::zeros<tl::detail_::dot_t<A>>({BM, BN});
+    auto acc = tl::zeros<tl::accumulator_t<A>>({BM, BN});
     for (auto k0 : tl::range(0, k, BK, {.stages = STAGES})) {
       acc = tl::dot(tl::load(a_ptrs, {.mask = rk(tl::none, tl::all) < k - k0, .other = 0}),
                     tl::load(b_ptrs, {.mask = rk(tl::all, tl::none) < k - k0, .other = 0}), acc,

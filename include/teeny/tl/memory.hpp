@@ -37,7 +37,7 @@ class IndexArgument {
 // Enumerators are in the trace's order.
 enum class Cache : std::uint8_t { none, ca, cg, cs, cv, wb, wt };
 enum class Evict : std::uint8_t { normal, first, last };
-enum class Order : std::uint8_t { relaxed, acquire, release, acquire_release };
+enum class Order : std::uint8_t { relaxed, acquire, release, acquire_release, acq_rel = acquire_release };
 enum class Scope : std::uint8_t { group, device, system };
 enum class Padding : std::uint8_t { zero, nan };
 

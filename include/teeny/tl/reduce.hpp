@@ -38,6 +38,10 @@ constexpr void check_dot() {
 }
 }  // namespace detail_
 
+// The element type in which a dot of A sums: float, double for double, std::int32_t for std::int8_t.
+template <class A>
+using accumulator_t = detail_::dot_t<A>;
+
 struct DotOptions {
   detail_::SaidPrecision precision;
 };
