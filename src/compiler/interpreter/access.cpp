@@ -6,7 +6,8 @@
 namespace teeny::compiler::interpreter {
 namespace {
 
-// Whether lane `i` of a mask is on. An undefined mask lane is reported; `uncertain` says that another device's mask may differ.
+// Whether lane `i` of a mask is on. An undefined mask lane is reported; `uncertain` says that another device's mask
+// may differ.
 bool mask_holds(Machine& machine, const Instruction& instruction, const Value* mask, std::size_t i, bool& uncertain) {
   uncertain = false;
   if (!mask) return true;
@@ -22,20 +23,23 @@ bool mask_holds(Machine& machine, const Instruction& instruction, const Value* m
 bool admit_address(Machine& machine, const Instruction& instruction, const Value& pointers, std::size_t i) {
   const auto& shape = machine.shape_of(instruction.operands[0]);
   if (const std::uint32_t origin = pointers.undefined_at(i)) {
-    machine.report_undefined(origin, instruction.index, "the address", static_cast<std::int64_t>(i), &shape, pointers.bits[i]);
+    machine.report_undefined(origin, instruction.index, "the address", static_cast<std::int64_t>(i), &shape,
+                             pointers.bits[i]);
     return false;
   }
   if (pointers.overflow_at(i).any()) {
     machine.report("offset_overflow", instruction.index,
                    "offset left the range of its integer type; got " + element_text(Kind::pointer, pointers.bits[i]) +
                        " after a wrap, expected the exact offset",
-                   "cast the index to i64 before it is multiplied", static_cast<std::int64_t>(i), &shape, pointers.bits[i]);
+                   "cast the index to i64 before it is multiplied", static_cast<std::int64_t>(i), &shape,
+                   pointers.bits[i]);
     return false;
   }
   return true;
 }
 
-void check_stored_value(Machine& machine, const Instruction& instruction, const Value& value, std::size_t i, std::uint64_t address) {
+void check_stored_value(Machine& machine, const Instruction& instruction, const Value& value, std::size_t i,
+                        std::uint64_t address) {
   if (const std::uint32_t origin = value.undefined_at(i))
     machine.report_undefined(origin, instruction.index, "the stored value", static_cast<std::int64_t>(i),
                              &machine.shape_of(instruction.operands[0]), address);
@@ -45,7 +49,8 @@ void check_stored_value(Machine& machine, const Instruction& instruction, const 
 void run_load(Machine& machine, const Instruction& instruction) {
   const Value& pointers = machine.slot(instruction.operands[0]);
   const Value* mask = instruction.integers[0] ? &machine.slot(instruction.operands[1]) : nullptr;
-  const Value* other = instruction.integers[1] ? &machine.slot(instruction.operands[1 + instruction.integers[0]]) : nullptr;
+  const Value* other =
+      instruction.integers[1] ? &machine.slot(instruction.operands[1 + instruction.integers[0]]) : nullptr;
   const bool is_volatile = instruction.integers[2] != 0;
   Value& result = machine.slot(instruction.results[0]);
   const std::size_t count = pointers.size();
@@ -85,7 +90,8 @@ void run_load(Machine& machine, const Instruction& instruction) {
     double radius = machine.memory().radius_at(*range, lane.address);
     if (uncertain && other)
       radius = std::max(radius, std::fabs(to_double(instruction.to, result.bits[i]) -
-                                          to_double(instruction.to, other->bits[other->size() == 1 ? 0 : i])) + other->radius_at(i));
+                                          to_double(instruction.to, other->bits[other->size() == 1 ? 0 : i])) +
+                                    other->radius_at(i));
     distance(i, radius);
   }
 }
@@ -107,7 +113,8 @@ void run_store(Machine& machine, const Instruction& instruction) {
     if (!range) continue;
     if (uncertain) {
       // Another device may or may not store: the old and the new value are both right.
-      const double apart = std::fabs(to_double(kind, machine.memory().load(lane, kind)) - to_double(kind, values.bits[i]));
+      const double apart =
+          std::fabs(to_double(kind, machine.memory().load(lane, kind)) - to_double(kind, values.bits[i]));
       const double radius = std::max(machine.memory().radius_at(*range, lane.address), values.radius_at(i)) + apart;
       const std::uint64_t bits = on ? values.bits[i] : machine.memory().load(lane, kind);
       machine.memory().store(*range, lane, kind, bits, radius);
@@ -129,7 +136,8 @@ void run_make_descriptor(Machine& machine, const Instruction& instruction) {
   result.bits[1] = static_cast<std::uint64_t>(instruction.integers[0]);
   for (std::size_t d = 0; d < 2 * rank; ++d) {
     const Slot operand = instruction.operands[1 + d];
-    result.bits[2 + d] = static_cast<std::uint64_t>(sign_extend(machine.slot(operand).bits[0], width_of(machine.type(operand).kind)));
+    result.bits[2 + d] =
+        static_cast<std::uint64_t>(sign_extend(machine.slot(operand).bits[0], width_of(machine.type(operand).kind)));
   }
   for (Slot operand : instruction.operands)
     if (const std::uint32_t origin = machine.slot(operand).undefined_at(0))
@@ -154,7 +162,8 @@ void walk_block(Machine& machine, const Instruction& instruction, std::size_t fi
     if (index.overflow_at(0).any())
       machine.report("offset_overflow", instruction.index,
                      "index left the range of its integer type; got " + element_text(Kind::i32, index.bits[0]) +
-                         " after a wrap, expected the exact index", "keep block indices below 2^31");
+                         " after a wrap, expected the exact index",
+                     "keep block indices below 2^31");
     start[d] = sign_extend(index.bits[0], 32);
     count *= type.shape[d];
   }

@@ -32,9 +32,12 @@ template <Kind K>
 std::uint64_t combine_float(RMWOp op, std::uint64_t old, std::uint64_t value) {
   const auto a = Element<K>::get(old), b = Element<K>::get(value);
   switch (op) {
-    case RMWOp::FADD: case RMWOp::ADD: return Element<K>::put(a + b);
-    case RMWOp::FMAX: case RMWOp::MAX: return a != a ? value : b != b ? old : a > b || (a == b && !std::signbit(a)) ? old : value;
-    case RMWOp::FMIN: case RMWOp::MIN: return a != a ? value : b != b ? old : a < b || (a == b && std::signbit(a)) ? old : value;
+    case RMWOp::FADD:
+    case RMWOp::ADD: return Element<K>::put(a + b);
+    case RMWOp::FMAX:
+    case RMWOp::MAX: return a != a ? value : b != b ? old : a > b || (a == b && !std::signbit(a)) ? old : value;
+    case RMWOp::FMIN:
+    case RMWOp::MIN: return a != a ? value : b != b ? old : a < b || (a == b && std::signbit(a)) ? old : value;
     default: return value;
   }
 }
@@ -52,7 +55,8 @@ std::uint64_t combine(RMWOp op, Kind kind, std::uint64_t old, std::uint64_t valu
 bool is_sum(RMWOp op, Kind kind) { return is_float(kind) && (op == RMWOp::FADD || op == RMWOp::ADD); }
 
 // The radius an element has after one more float addition in whatever order the launch's programs come.
-double add_radius(Machine& machine, Kind kind, std::uint64_t address, double old, double old_radius, double value, double value_radius) {
+double add_radius(Machine& machine, Kind kind, std::uint64_t address, double old, double old_radius, double value,
+                  double value_radius) {
   AtomicSum& sum = machine.memory().atomic_sum(address);
   if (sum.terms == 0) {
     sum.magnitude = std::fabs(old);
@@ -64,7 +68,8 @@ double add_radius(Machine& machine, Kind kind, std::uint64_t address, double old
   sum.radius += value_radius;
   sum.quantum = std::min(sum.quantum, quantum_of(value));
   return sum_radius(static_cast<double>(sum.terms), sum.magnitude + sum.radius, sum.radius > 0 ? 0 : sum.quantum,
-                    unit_roundoff(kind)) + sum.radius;
+                    unit_roundoff(kind)) +
+         sum.radius;
 }
 
 // One lane: reads, combines, writes. Returns the old value.
@@ -115,21 +120,23 @@ void run_atomic_rmw(Machine& machine, const Instruction& instruction) {
   Value result;
   result.bits.assign(machine.slot(instruction.operands[0]).size(), 0);
   const bool orders_matter = machine.with_radius() && is_sum(op, kind);
-  run_atomic(machine, instruction, static_cast<MemSemantic>(instruction.integers[1]), mask, [&](std::size_t i, const Lane& lane, MemoryRange& range) {
-    check_stored_value(machine, instruction, values, i, lane.address);
-    result.bits[i] = update(machine, range, lane, kind, [&](std::uint64_t old, double old_radius) {
-      const std::uint64_t bits = combine(op, kind, old, values.bits[i]);
-      double radius = std::max(op == RMWOp::XCHG ? 0.0 : old_radius, values.radius_at(i));
-      if (orders_matter)
-        radius = add_radius(machine, kind, lane.address, to_double(kind, old), old_radius, to_double(kind, values.bits[i]), values.radius_at(i));
-      return std::make_pair(bits, radius);
-    });
-    // What a lane finds before its own addition depends on who came first.
-    if (orders_matter) {
-      result.radius.resize(result.bits.size(), 0);
-      result.radius[i] = std::numeric_limits<double>::infinity();
-    }
-  });
+  run_atomic(machine, instruction, static_cast<MemSemantic>(instruction.integers[1]), mask,
+             [&](std::size_t i, const Lane& lane, MemoryRange& range) {
+               check_stored_value(machine, instruction, values, i, lane.address);
+               result.bits[i] = update(machine, range, lane, kind, [&](std::uint64_t old, double old_radius) {
+                 const std::uint64_t bits = combine(op, kind, old, values.bits[i]);
+                 double radius = std::max(op == RMWOp::XCHG ? 0.0 : old_radius, values.radius_at(i));
+                 if (orders_matter)
+                   radius = add_radius(machine, kind, lane.address, to_double(kind, old), old_radius,
+                                       to_double(kind, values.bits[i]), values.radius_at(i));
+                 return std::make_pair(bits, radius);
+               });
+               // What a lane finds before its own addition depends on who came first.
+               if (orders_matter) {
+                 result.radius.resize(result.bits.size(), 0);
+                 result.radius[i] = std::numeric_limits<double>::infinity();
+               }
+             });
   machine.slot(instruction.results[0]) = std::move(result);
 }
 
@@ -140,14 +147,15 @@ void run_atomic_cas(Machine& machine, const Instruction& instruction) {
   const Kind kind = machine.type(instruction.operands[1]).kind;
   Value result;
   result.bits.assign(machine.slot(instruction.operands[0]).size(), 0);
-  run_atomic(machine, instruction, static_cast<MemSemantic>(instruction.integers[1]), nullptr, [&](std::size_t i, const Lane& lane, MemoryRange& range) {
-    check_stored_value(machine, instruction, expected, i, lane.address);
-    check_stored_value(machine, instruction, desired, i, lane.address);
-    result.bits[i] = update(machine, range, lane, kind, [&](std::uint64_t old, double old_radius) {
-      const bool equal = old == expected.bits[i];
-      return std::make_pair(equal ? desired.bits[i] : old, equal ? desired.radius_at(i) : old_radius);
-    });
-  });
+  run_atomic(machine, instruction, static_cast<MemSemantic>(instruction.integers[1]), nullptr,
+             [&](std::size_t i, const Lane& lane, MemoryRange& range) {
+               check_stored_value(machine, instruction, expected, i, lane.address);
+               check_stored_value(machine, instruction, desired, i, lane.address);
+               result.bits[i] = update(machine, range, lane, kind, [&](std::uint64_t old, double old_radius) {
+                 const bool equal = old == expected.bits[i];
+                 return std::make_pair(equal ? desired.bits[i] : old, equal ? desired.radius_at(i) : old_radius);
+               });
+             });
   machine.slot(instruction.results[0]) = std::move(result);
 }
 

@@ -68,7 +68,8 @@ void walk_dimension(const std::vector<std::int64_t>& shape, std::size_t d, F vis
     if (!visit(i, i / stride % length, stride)) return;
 }
 
-void check_hint_dimension(Machine& machine, const Instruction& instruction, std::size_t d, std::int64_t divisor, std::int64_t length) {
+void check_hint_dimension(Machine& machine, const Instruction& instruction, std::size_t d, std::int64_t divisor,
+                          std::int64_t length) {
   const Value& value = machine.slot(instruction.operands[0]);
   const SlotType& type = machine.type(instruction.operands[0]);
   const std::uint64_t mask = low_mask(width_of(type.kind));
@@ -78,18 +79,20 @@ void check_hint_dimension(Machine& machine, const Instruction& instruction, std:
     const bool continues = along > 0 && x == ((value.bits[i - stride] + unit) & mask);
     if (length > 1 && along % length != 0 && !continues) {
       machine.report("false_hint", instruction.index,
-                     "elements are promised to be contiguous in groups of " + std::to_string(length) + " along dimension " +
-                         std::to_string(d) + "; got " + element_text(type.kind, x) + " after " +
+                     "elements are promised to be contiguous in groups of " + std::to_string(length) +
+                         " along dimension " + std::to_string(d) + "; got " + element_text(type.kind, x) + " after " +
                          element_text(type.kind, value.bits[i - stride]),
                      "remove max_contiguous, or promise what holds", i, &type.shape);
       return false;
     }
     // A run of consecutive values keeps the promise by its first element.
-    const std::int64_t number = type.kind == Kind::pointer ? static_cast<std::int64_t>(x) : sign_extend(x, width_of(type.kind));
+    const std::int64_t number =
+        type.kind == Kind::pointer ? static_cast<std::int64_t>(x) : sign_extend(x, width_of(type.kind));
     if (divisor > 1 && !continues && number % divisor != 0) {
-      machine.report("false_hint", instruction.index,
-                     "value is promised to be a multiple of " + std::to_string(divisor) + "; got " + element_text(type.kind, x),
-                     "remove multiple_of, or promise what holds", i, &type.shape);
+      machine.report(
+          "false_hint", instruction.index,
+          "value is promised to be a multiple of " + std::to_string(divisor) + "; got " + element_text(type.kind, x),
+          "remove multiple_of, or promise what holds", i, &type.shape);
       return false;
     }
     return true;
@@ -121,9 +124,10 @@ void run_assert(Machine& machine, const Instruction& instruction) {
   const Value& condition = machine.slot(instruction.operands[0]);
   for (std::size_t i = 0; i < condition.size(); ++i) {
     if (condition.bits[i] & 1) continue;
-    machine.report("assert", instruction.index, "assertion failed; got false, expected: " + instruction.text,
-                   condition.undefined_at(i) ? "the condition comes from a lane that was not loaded" : "the program stops here",
-                   static_cast<std::int64_t>(i), &machine.shape_of(instruction.operands[0]));
+    machine.report(
+        "assert", instruction.index, "assertion failed; got false, expected: " + instruction.text,
+        condition.undefined_at(i) ? "the condition comes from a lane that was not loaded" : "the program stops here",
+        static_cast<std::int64_t>(i), &machine.shape_of(instruction.operands[0]));
     return machine.stop_program();
   }
 }
@@ -131,7 +135,8 @@ void run_assert(Machine& machine, const Instruction& instruction) {
 // integers: [hexadecimal, signed? of each operand…]
 void run_print(Machine& machine, const Instruction& instruction) {
   const std::uint32_t* id = machine.program_id();
-  const std::string where = "program [" + std::to_string(id[0]) + ", " + std::to_string(id[1]) + ", " + std::to_string(id[2]) + "]";
+  const std::string where =
+      "program [" + std::to_string(id[0]) + ", " + std::to_string(id[1]) + ", " + std::to_string(id[2]) + "]";
   std::string text;
   for (std::size_t operand = 0; operand < instruction.operands.size(); ++operand) {
     const Value& value = machine.slot(instruction.operands[operand]);

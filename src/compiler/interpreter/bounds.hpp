@@ -40,7 +40,8 @@ inline double order_factor(double roundings, double u) {
   return product < 1 ? 2 * product / (1 - product) : std::numeric_limits<double>::infinity();
 }
 
-// Allowed distance of a sum with this sum of magnitudes whose terms are multiples of `quantum`; 0 where no order rounds.
+// Allowed distance of a sum with this sum of magnitudes whose terms are multiples of `quantum`; 0 where no order
+// rounds.
 inline double sum_radius(double roundings, double magnitude, double quantum, double u) {
   if (roundings <= 0 || magnitude == 0 || u == 0) return 0;
   if (magnitude * u <= quantum) return 0;

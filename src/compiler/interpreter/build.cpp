@@ -16,29 +16,85 @@ namespace {
 using mlir::Type;
 
 const llvm::StringMap<Op>& elementwise_operations() {
-  static const llvm::StringMap<Op> table = {
-      {"arith.addf", Op::addf}, {"arith.subf", Op::subf}, {"arith.mulf", Op::mulf}, {"arith.divf", Op::divf},
-      {"arith.remf", Op::remf}, {"arith.negf", Op::negf}, {"math.absf", Op::absf}, {"math.sqrt", Op::sqrt},
-      {"tt.precise_sqrt", Op::sqrt}, {"tt.precise_divf", Op::divf}, {"math.floor", Op::floor}, {"math.ceil", Op::ceil},
-      {"math.trunc", Op::trunc}, {"math.round", Op::round}, {"math.roundeven", Op::roundeven}, {"math.fma", Op::fma},
-      {"arith.maxnumf", Op::maxnumf}, {"arith.minnumf", Op::minnumf}, {"arith.maximumf", Op::maximumf},
-      {"arith.minimumf", Op::minimumf}, {"math.copysign", Op::copysign}, {"arith.cmpf", Op::cmpf},
-      {"math.isnan", Op::isnan}, {"math.isinf", Op::isinf}, {"math.isfinite", Op::isfinite}, {"tt.clampf", Op::clampf},
-      {"arith.addi", Op::addi}, {"arith.subi", Op::subi}, {"arith.muli", Op::muli}, {"arith.divsi", Op::divsi},
-      {"arith.divui", Op::divui}, {"arith.remsi", Op::remsi}, {"arith.remui", Op::remui},
-      {"arith.ceildivsi", Op::ceildivsi}, {"arith.ceildivui", Op::ceildivui}, {"arith.floordivsi", Op::floordivsi},
-      {"arith.andi", Op::andi}, {"arith.ori", Op::ori}, {"arith.xori", Op::xori}, {"arith.shli", Op::shli},
-      {"arith.shrsi", Op::shrsi}, {"arith.shrui", Op::shrui}, {"arith.maxsi", Op::maxsi}, {"arith.minsi", Op::minsi},
-      {"arith.maxui", Op::maxui}, {"arith.minui", Op::minui}, {"tt.mulhiui", Op::mulhiui}, {"math.absi", Op::absi},
-      {"arith.cmpi", Op::cmpi}, {"math.ctlz", Op::ctlz}, {"math.cttz", Op::cttz}, {"math.ctpop", Op::ctpop},
-      {"arith.extsi", Op::extsi}, {"arith.extui", Op::extui}, {"arith.trunci", Op::trunci}, {"arith.sitofp", Op::sitofp},
-      {"arith.uitofp", Op::uitofp}, {"arith.fptosi", Op::fptosi}, {"arith.fptoui", Op::fptoui},
-      {"arith.extf", Op::convertf}, {"arith.truncf", Op::convertf}, {"tt.fp_to_fp", Op::convertf},
-      {"arith.bitcast", Op::bitcast}, {"tt.bitcast", Op::bitcast}, {"tt.int_to_ptr", Op::extui},
-      {"tt.ptr_to_int", Op::trunci}, {"arith.index_cast", Op::extsi}, {"arith.index_castui", Op::extui},
-      {"arith.select", Op::select}, {"tt.addptr", Op::addptr}, {"math.exp", Op::math}, {"math.exp2", Op::math},
-      {"math.log", Op::math}, {"math.log2", Op::math}, {"math.sin", Op::math}, {"math.cos", Op::math},
-      {"math.erf", Op::math}, {"math.tanh", Op::math}, {"math.rsqrt", Op::math}};
+  static const llvm::StringMap<Op> table = {{"arith.addf", Op::addf},
+                                            {"arith.subf", Op::subf},
+                                            {"arith.mulf", Op::mulf},
+                                            {"arith.divf", Op::divf},
+                                            {"arith.remf", Op::remf},
+                                            {"arith.negf", Op::negf},
+                                            {"math.absf", Op::absf},
+                                            {"math.sqrt", Op::sqrt},
+                                            {"tt.precise_sqrt", Op::sqrt},
+                                            {"tt.precise_divf", Op::divf},
+                                            {"math.floor", Op::floor},
+                                            {"math.ceil", Op::ceil},
+                                            {"math.trunc", Op::trunc},
+                                            {"math.round", Op::round},
+                                            {"math.roundeven", Op::roundeven},
+                                            {"math.fma", Op::fma},
+                                            {"arith.maxnumf", Op::maxnumf},
+                                            {"arith.minnumf", Op::minnumf},
+                                            {"arith.maximumf", Op::maximumf},
+                                            {"arith.minimumf", Op::minimumf},
+                                            {"math.copysign", Op::copysign},
+                                            {"arith.cmpf", Op::cmpf},
+                                            {"math.isnan", Op::isnan},
+                                            {"math.isinf", Op::isinf},
+                                            {"math.isfinite", Op::isfinite},
+                                            {"tt.clampf", Op::clampf},
+                                            {"arith.addi", Op::addi},
+                                            {"arith.subi", Op::subi},
+                                            {"arith.muli", Op::muli},
+                                            {"arith.divsi", Op::divsi},
+                                            {"arith.divui", Op::divui},
+                                            {"arith.remsi", Op::remsi},
+                                            {"arith.remui", Op::remui},
+                                            {"arith.ceildivsi", Op::ceildivsi},
+                                            {"arith.ceildivui", Op::ceildivui},
+                                            {"arith.floordivsi", Op::floordivsi},
+                                            {"arith.andi", Op::andi},
+                                            {"arith.ori", Op::ori},
+                                            {"arith.xori", Op::xori},
+                                            {"arith.shli", Op::shli},
+                                            {"arith.shrsi", Op::shrsi},
+                                            {"arith.shrui", Op::shrui},
+                                            {"arith.maxsi", Op::maxsi},
+                                            {"arith.minsi", Op::minsi},
+                                            {"arith.maxui", Op::maxui},
+                                            {"arith.minui", Op::minui},
+                                            {"tt.mulhiui", Op::mulhiui},
+                                            {"math.absi", Op::absi},
+                                            {"arith.cmpi", Op::cmpi},
+                                            {"math.ctlz", Op::ctlz},
+                                            {"math.cttz", Op::cttz},
+                                            {"math.ctpop", Op::ctpop},
+                                            {"arith.extsi", Op::extsi},
+                                            {"arith.extui", Op::extui},
+                                            {"arith.trunci", Op::trunci},
+                                            {"arith.sitofp", Op::sitofp},
+                                            {"arith.uitofp", Op::uitofp},
+                                            {"arith.fptosi", Op::fptosi},
+                                            {"arith.fptoui", Op::fptoui},
+                                            {"arith.extf", Op::convertf},
+                                            {"arith.truncf", Op::convertf},
+                                            {"tt.fp_to_fp", Op::convertf},
+                                            {"arith.bitcast", Op::bitcast},
+                                            {"tt.bitcast", Op::bitcast},
+                                            {"tt.int_to_ptr", Op::extui},
+                                            {"tt.ptr_to_int", Op::trunci},
+                                            {"arith.index_cast", Op::extsi},
+                                            {"arith.index_castui", Op::extui},
+                                            {"arith.select", Op::select},
+                                            {"tt.addptr", Op::addptr},
+                                            {"math.exp", Op::math},
+                                            {"math.exp2", Op::math},
+                                            {"math.log", Op::math},
+                                            {"math.log2", Op::math},
+                                            {"math.sin", Op::math},
+                                            {"math.cos", Op::math},
+                                            {"math.erf", Op::math},
+                                            {"math.tanh", Op::math},
+                                            {"math.rsqrt", Op::math}};
   return table;
 }
 
@@ -81,10 +137,13 @@ std::uint32_t Builder::add_source(mlir::Operation& op) {
   if (auto number = operation_number(op.getLoc())) {
     source.operation = static_cast<std::int32_t>(*number);
   } else if (auto file = file_location(op.getLoc())) {
-    source.location = file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" + std::to_string(file.getColumn());
+    source.location =
+        file.getFilename().str() + ":" + std::to_string(file.getLine()) + ":" + std::to_string(file.getColumn());
   }
   source.name = op.getName().stripDialect().str();
-  Type shaped = op.getNumOperands() ? op.getOperand(0).getType() : op.getNumResults() ? op.getResult(0).getType() : Type();
+  Type shaped = op.getNumOperands()  ? op.getOperand(0).getType()
+                : op.getNumResults() ? op.getResult(0).getType()
+                                     : Type();
   if (auto descriptor = mlir::dyn_cast_or_null<tt::TensorDescType>(shaped)) shaped = descriptor.getBlockType();
   if (shaped)
     for (std::int64_t size : tt::shape_of(shaped))
@@ -98,7 +157,8 @@ bool Builder::refuse(mlir::Operation& op, const std::string& message, const std:
   Finding finding;
   finding.kind = "unsupported";
   finding.message = op.getName().getStringRef().str() + ": " + message;
-  finding.help = help.empty() ? "the interpreter runs the tt, arith, math, scf and cf operations of docs/language.md" : help;
+  finding.help =
+      help.empty() ? "the interpreter runs the tt, arith, math, scf and cf operations of docs/language.md" : help;
   finding.operation = source.operation;
   finding.location = source.location;
   findings_.push_back(std::move(finding));
@@ -126,7 +186,8 @@ Slot Builder::slot_of(mlir::Value value) {
   SlotType type;
   if (!describe(value.getType(), type)) {
     mlir::Operation* owner = value.getDefiningOp() ? value.getDefiningOp() : value.getParentBlock()->getParentOp();
-    refuse(*owner, "element type; got " + print_type(value.getType()) + ", expected i1 to i64, f16, bf16, f32, f64 or a pointer");
+    refuse(*owner, "element type; got " + print_type(value.getType()) +
+                       ", expected i1 to i64, f16, bf16, f32, f64 or a pointer");
   }
   program_->types.push_back(std::move(type));
   return found->second;
@@ -149,8 +210,8 @@ bool Builder::build(tt::FuncOp function, Program& program) {
     auto divisibility = function.getArgAttrOfType<mlir::IntegerAttr>(i, "tt.divisibility");
     program.divisibility.push_back(divisibility ? divisibility.getInt() : 1);
     if (mlir::isa<tt::TensorDescType, mlir::RankedTensorType>(function.getArgument(i).getType()) && function.isPublic())
-      return refuse(*function, "argument " + std::to_string(i) + "; got " + print_type(function.getArgument(i).getType()) +
-                                   ", expected a scalar or a pointer");
+      return refuse(*function, "argument " + std::to_string(i) + "; got " +
+                                   print_type(function.getArgument(i).getType()) + ", expected a scalar or a pointer");
   }
   const bool built = build_region(function.getBody(), program.body);
   calling_.erase(function);
@@ -174,7 +235,8 @@ void Builder::classify(Region& region) {
   for (const Block& block : region.blocks) {
     for (const Instruction& instruction : block.instructions) {
       const Op op = instruction.op;
-      if (!is_elementwise(op) && op != Op::constant && op != Op::program_id && op != Op::num_programs) region.elementwise = false;
+      if (!is_elementwise(op) && op != Op::constant && op != Op::program_id && op != Op::num_programs)
+        region.elementwise = false;
       if (op == Op::addf) ++region.float_additions;
       if (op == Op::subf || op == Op::mulf || op == Op::divf || op == Op::fma || op == Op::math || op == Op::sqrt ||
           op == Op::convertf)
@@ -183,14 +245,16 @@ void Builder::classify(Region& region) {
   }
 }
 
-bool Builder::build_block(mlir::Block& source, Block& target, const llvm::DenseMap<mlir::Block*, std::uint32_t>& numbers) {
+bool Builder::build_block(mlir::Block& source, Block& target,
+                          const llvm::DenseMap<mlir::Block*, std::uint32_t>& numbers) {
   if (source.empty()) return true;  // an absent else branch
   for (mlir::Operation& op : source.without_terminator())
     if (!build_operation(op, target)) return false;
   return build_exit(source.back(), target, numbers);
 }
 
-bool Builder::build_exit(mlir::Operation& op, Block& target, const llvm::DenseMap<mlir::Block*, std::uint32_t>& numbers) {
+bool Builder::build_exit(mlir::Operation& op, Block& target,
+                         const llvm::DenseMap<mlir::Block*, std::uint32_t>& numbers) {
   target.exit_index = static_cast<std::int32_t>(add_source(op));
   if (auto branch = mlir::dyn_cast<mlir::cf::BranchOp>(op)) {
     target.exit = Exit::branch;
@@ -248,7 +312,7 @@ bool Builder::build_operation(mlir::Operation& op, Block& block) {
   if (!instruction.results.empty()) instruction.to = program_->types[instruction.results[0]].kind;
   auto found = elementwise_operations().find(op.getName().getStringRef());
   const bool built = found != elementwise_operations().end() ? build_elementwise(op, found->second, instruction)
-                                                            : build_other(op, instruction);
+                                                             : build_other(op, instruction);
   if (!built) return false;
   block.instructions.push_back(std::move(instruction));
   build_value_promises(op, block);
@@ -272,7 +336,9 @@ bool Builder::build_elementwise(mlir::Operation& op, Op kind, Instruction& instr
     return false;
   }
   instruction.run = elementwise_handler(instruction.op, instruction.from, instruction.to);
-  if (!instruction.run) return refuse(op, "element type; got " + print_type(op.getOperand(0).getType()) + ", expected one that it is defined for");
+  if (!instruction.run)
+    return refuse(
+        op, "element type; got " + print_type(op.getOperand(0).getType()) + ", expected one that it is defined for");
   return true;
 }
 
@@ -293,7 +359,8 @@ bool Builder::build_math(mlir::Operation& op, Instruction& instruction) {
     mlir::OperationState state(location, op.getName(), body->getArguments(), {type});
     mlir::Operation* call = builder.create(state);
     tt::ReturnOp::create(builder, location, call->getResults());
-    if (mlir::failed(expand_math(*scratch, MathFacts{}))) return refuse(op, "has no expansion for " + print_type(element));
+    if (mlir::failed(expand_math(*scratch, MathFacts{})))
+      return refuse(op, "has no expansion for " + print_type(element));
     auto expansion = std::make_shared<Program>();
     Builder inner(module_);
     if (!inner.build(function, *expansion) || !expansion->body.elementwise)
@@ -321,7 +388,8 @@ bool Builder::build_constant(mlir::Attribute attribute, Instruction& instruction
     instruction.constant.assign(dense.getNumElements(), bits_of_attribute(dense.getSplatValue<mlir::Attribute>()));
     return true;
   }
-  for (mlir::Attribute value : dense.getValues<mlir::Attribute>()) instruction.constant.push_back(bits_of_attribute(value));
+  for (mlir::Attribute value : dense.getValues<mlir::Attribute>())
+    instruction.constant.push_back(bits_of_attribute(value));
   return true;
 }
 

@@ -30,7 +30,7 @@ class Builder {
   bool build_math(mlir::Operation& op, Instruction& instruction);
   bool build_call(tt::CallOp op, Instruction& instruction);
   bool build_constant(mlir::Attribute attribute, Instruction& instruction);
-  bool build_other(mlir::Operation& op, Instruction& instruction);   // build_operations.cpp
+  bool build_other(mlir::Operation& op, Instruction& instruction);  // build_operations.cpp
   bool build_memory(mlir::Operation& op, Instruction& instruction);
   bool build_shape(mlir::Operation& op, Instruction& instruction);
   bool build_control(mlir::Operation& op, Instruction& instruction);

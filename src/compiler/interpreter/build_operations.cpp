@@ -147,8 +147,8 @@ bool Builder::build_memory(mlir::Operation& op, Instruction& instruction) {
     return set(instruction, Op::store, run_store), true;
   }
   if (auto atomic = mlir::dyn_cast<tt::AtomicRMWOp>(op)) {
-    instruction.integers = {static_cast<std::int64_t>(atomic.getAtomicRmwOp()), static_cast<std::int64_t>(atomic.getSem()),
-                            atomic.getMask() != nullptr};
+    instruction.integers = {static_cast<std::int64_t>(atomic.getAtomicRmwOp()),
+                            static_cast<std::int64_t>(atomic.getSem()), atomic.getMask() != nullptr};
     return set(instruction, Op::atomic_rmw, run_atomic_rmw), true;
   }
   if (auto atomic = mlir::dyn_cast<tt::AtomicCASOp>(op)) {
@@ -157,7 +157,8 @@ bool Builder::build_memory(mlir::Operation& op, Instruction& instruction) {
   }
   if (mlir::isa<tt::BarrierOp>(op)) return set(instruction, Op::barrier, run_barrier), true;
   if (auto make = mlir::dyn_cast<tt::MakeTensorDescOp>(op)) {
-    instruction.integers = {make.getPadding() == tt::PaddingOption::PAD_NAN, static_cast<std::int64_t>(make.getShape().size())};
+    instruction.integers = {make.getPadding() == tt::PaddingOption::PAD_NAN,
+                            static_cast<std::int64_t>(make.getShape().size())};
     return set(instruction, Op::make_descriptor, run_make_descriptor), true;
   }
   if (mlir::isa<tt::DescriptorLoadOp>(op)) return set(instruction, Op::descriptor_load, run_descriptor_load), true;
@@ -190,7 +191,8 @@ bool Builder::build_control(mlir::Operation& op, Instruction& instruction) {
 
 bool Builder::build_call(tt::CallOp op, Instruction& instruction) {
   auto callee = mlir::dyn_cast_or_null<tt::FuncOp>(mlir::SymbolTable::lookupSymbolIn(module_, op.getCallee()));
-  if (!callee || callee.isExternal()) return refuse(*op, "callee; got '" + op.getCallee().str() + "', expected a function with a body");
+  if (!callee || callee.isExternal())
+    return refuse(*op, "callee; got '" + op.getCallee().str() + "', expected a function with a body");
   if (!calling_.insert(callee).second) return refuse(*op, "calls itself; got recursion, expected none");
   // Each call gets its own slots, so a body may be resolved again.
   auto saved = slots_;

@@ -32,8 +32,10 @@ void run_from_integer(Machine& machine, const Instruction& instruction) {
   map1(machine, instruction, [=](Word a) {
     const bool negative = as_signed && sign_extend(a, width) < 0;
     const Word magnitude = negative ? 0 - static_cast<Word>(sign_extend(a, width)) : a;
-    if constexpr (To == Kind::f32) return Element<To>::put(negative ? -static_cast<float>(magnitude) : static_cast<float>(magnitude));
-    if constexpr (To == Kind::f64) return Element<To>::put(negative ? -static_cast<double>(magnitude) : static_cast<double>(magnitude));
+    if constexpr (To == Kind::f32)
+      return Element<To>::put(negative ? -static_cast<float>(magnitude) : static_cast<float>(magnitude));
+    if constexpr (To == Kind::f64)
+      return Element<To>::put(negative ? -static_cast<double>(magnitude) : static_cast<double>(magnitude));
     return Element<To>::put(static_cast<typename Element<To>::Real>(integer_to_odd(magnitude, negative)));
   });
 }
@@ -49,7 +51,8 @@ void run_to_integer(Machine& machine, const Instruction& instruction) {
     if (value != value) return 0;
     if (value >= limit) return as_signed ? low_mask(width - 1) : low_mask(width);
     if (value <= lowest) return as_signed ? Word{1} << (width - 1) : 0;
-    return (as_signed ? static_cast<Word>(static_cast<std::int64_t>(value)) : static_cast<Word>(value)) & low_mask(width);
+    return (as_signed ? static_cast<Word>(static_cast<std::int64_t>(value)) : static_cast<Word>(value)) &
+           low_mask(width);
   });
 }
 
@@ -80,8 +83,12 @@ Handler convert_from(Kind to) {
 
 Handler cast_handler(Op op, Kind from, Kind to) {
   switch (op) {
-    case Op::extsi: case Op::extui: case Op::trunci: case Op::bitcast: return run_integer_cast;
-    case Op::sitofp: case Op::uitofp:
+    case Op::extsi:
+    case Op::extui:
+    case Op::trunci:
+    case Op::bitcast: return run_integer_cast;
+    case Op::sitofp:
+    case Op::uitofp:
       switch (to) {
         case Kind::f16: return run_from_integer<Kind::f16>;
         case Kind::bf16: return run_from_integer<Kind::bf16>;
@@ -89,7 +96,8 @@ Handler cast_handler(Op op, Kind from, Kind to) {
         case Kind::f64: return run_from_integer<Kind::f64>;
         default: return nullptr;
       }
-    case Op::fptosi: case Op::fptoui:
+    case Op::fptosi:
+    case Op::fptoui:
       switch (from) {
         case Kind::f16: return run_to_integer<Kind::f16>;
         case Kind::bf16: return run_to_integer<Kind::bf16>;

@@ -9,7 +9,9 @@ constexpr std::uint64_t idle_limit = std::uint64_t{1} << 22;
 // And so often at all.
 constexpr std::uint64_t turn_limit = std::uint64_t{1} << 25;
 
-std::vector<Slot> tail(const std::vector<Slot>& slots, std::size_t first) { return {slots.begin() + first, slots.end()}; }
+std::vector<Slot> tail(const std::vector<Slot>& slots, std::size_t first) {
+  return {slots.begin() + first, slots.end()};
+}
 
 bool same_values(Machine& machine, const std::vector<Slot>& slots, const std::vector<Value>& before) {
   if (before.size() != slots.size()) return false;
@@ -25,7 +27,8 @@ void report_stuck(Machine& machine, const Instruction& instruction, bool reads) 
                    "unsatisfied, expected a wait for programs of lower id only",
                    "programs may run in ascending order one after another: let a program wait only for lower ids");
   } else {
-    machine.report("endless_loop", instruction.index, "never ends; got a condition that stays true, expected one that turns false",
+    machine.report("endless_loop", instruction.index,
+                   "never ends; got a condition that stays true, expected one that turns false",
                    "change a carried value that the condition reads");
   }
   machine.stop_run();
@@ -45,8 +48,10 @@ void run_for(Machine& machine, const Instruction& instruction) {
   }
   const auto [lower, upper, step] = bounds;
   if (step <= 0) {
-    machine.report("loop_step", instruction.index, "step of a range; got " + std::to_string(static_cast<std::int64_t>(step)) + ", expected a positive number",
-                   "count up and subtract");
+    machine.report(
+        "loop_step", instruction.index,
+        "step of a range; got " + std::to_string(static_cast<std::int64_t>(step)) + ", expected a positive number",
+        "count up and subtract");
     return machine.stop_program();
   }
   const __int128 trips = upper <= lower ? 0 : (upper - lower + step - 1) / step;
@@ -90,7 +95,8 @@ void run_while(Machine& machine, const Instruction& instruction) {
     const bool repeated = !changed && turn > 0 && same_values(machine, yielded, state);
     if (repeated || idle > idle_limit) return report_stuck(machine, instruction, machine.memory().reads() != reads);
     if (turn > turn_limit) {
-      machine.report("endless_loop", instruction.index, "turns without an end; got 2^25 turns, expected fewer", "bound the loop");
+      machine.report("endless_loop", instruction.index, "turns without an end; got 2^25 turns, expected fewer",
+                     "bound the loop");
       return machine.stop_run();
     }
     state.clear();
@@ -104,14 +110,16 @@ void run_if(Machine& machine, const Instruction& instruction) {
   const Region& region = instruction.regions[condition ? 0 : 1];
   if (region.blocks.empty() || (region.blocks[0].instructions.empty() && region.blocks[0].operands.empty())) return;
   const Block* exit = nullptr;
-  if (machine.run_region(region, &exit) && !instruction.results.empty()) machine.assign(instruction.results, exit->operands);
+  if (machine.run_region(region, &exit) && !instruction.results.empty())
+    machine.assign(instruction.results, exit->operands);
 }
 
 void run_call(Machine& machine, const Instruction& instruction) {
   const Region& region = instruction.regions[0];
   if (!instruction.operands.empty()) machine.assign(region.blocks[0].arguments, instruction.operands);
   const Block* exit = nullptr;
-  if (machine.run_region(region, &exit) && !instruction.results.empty()) machine.assign(instruction.results, exit->operands);
+  if (machine.run_region(region, &exit) && !instruction.results.empty())
+    machine.assign(instruction.results, exit->operands);
 }
 
 }  // namespace teeny::compiler::interpreter

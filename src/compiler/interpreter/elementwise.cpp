@@ -29,7 +29,9 @@ void run_unary(Machine& machine, const Instruction& instruction) {
   using E = Element<K>;
   constexpr std::uint64_t sign = std::uint64_t{1} << (width_of(K) - 1);
   auto real = [&](auto f) { map1(machine, instruction, [f](std::uint64_t x) { return E::put(f(E::get(x))); }); };
-  auto test = [&](auto f) { map1(machine, instruction, [f](std::uint64_t x) -> std::uint64_t { return f(E::get(x)); }); };
+  auto test = [&](auto f) {
+    map1(machine, instruction, [f](std::uint64_t x) -> std::uint64_t { return f(E::get(x)); });
+  };
   switch (instruction.op) {
     case Op::negf: return map1(machine, instruction, [](std::uint64_t x) { return x ^ sign; });
     case Op::absf: return map1(machine, instruction, [](std::uint64_t x) { return x & ~sign; });
@@ -88,11 +90,24 @@ template <Kind K>
 void run_compare(Machine& machine, const Instruction& instruction) {
   using E = Element<K>;
   const auto predicate = instruction.integers[0];
-  static constexpr struct { bool less, equal, greater, unordered; } table[16] = {
-      {},                          {false, true, false, false}, {false, false, true, false}, {false, true, true, false},
-      {true, false, false, false}, {true, true, false, false},  {true, false, true, false},  {true, true, true, false},
-      {false, true, false, true},  {false, false, true, true},  {false, true, true, true},   {true, false, false, true},
-      {true, true, false, true},   {true, false, true, true},   {false, false, false, true}, {true, true, true, true}};
+  static constexpr struct {
+    bool less, equal, greater, unordered;
+  } table[16] = {{},
+                 {false, true, false, false},
+                 {false, false, true, false},
+                 {false, true, true, false},
+                 {true, false, false, false},
+                 {true, true, false, false},
+                 {true, false, true, false},
+                 {true, true, true, false},
+                 {false, true, false, true},
+                 {false, false, true, true},
+                 {false, true, true, true},
+                 {true, false, false, true},
+                 {true, true, false, true},
+                 {true, false, true, true},
+                 {false, false, false, true},
+                 {true, true, true, true}};
   const auto row = table[predicate];
   map2(machine, instruction, [row](std::uint64_t x, std::uint64_t y) -> std::uint64_t {
     const auto a = E::get(x), b = E::get(y);
@@ -105,9 +120,16 @@ Handler float_handler(Op op) {
   if (op == Op::cmpf) return run_compare<K>;
   if (op == Op::fma || op == Op::clampf || op == Op::clampf_nan) return run_ternary<K>;
   switch (op) {
-    case Op::addf: case Op::subf: case Op::mulf: case Op::divf: case Op::remf: case Op::maxnumf: case Op::minnumf:
-    case Op::maximumf: case Op::minimumf: case Op::copysign:
-      return run_binary<K>;
+    case Op::addf:
+    case Op::subf:
+    case Op::mulf:
+    case Op::divf:
+    case Op::remf:
+    case Op::maxnumf:
+    case Op::minnumf:
+    case Op::maximumf:
+    case Op::minimumf:
+    case Op::copysign: return run_binary<K>;
     default: return run_unary<K>;
   }
 }

@@ -25,12 +25,13 @@ void run_signed(Machine& machine, const Instruction& instruction) {
   switch (instruction.op) {
     case Op::divsi: return map([](I a, I b) { return divide(a, b); });
     case Op::remsi: return map([](I a, I b) { return remainder(a, b); });
-    case Op::floordivsi: return map([](I a, I b) { return divide(a, b) - (remainder(a, b) != 0 && (a < 0) != (b < 0)); });
-    case Op::ceildivsi: return map([](I a, I b) { return divide(a, b) + (remainder(a, b) != 0 && (a < 0) == (b < 0)); });
+    case Op::floordivsi:
+      return map([](I a, I b) { return divide(a, b) - (remainder(a, b) != 0 && (a < 0) != (b < 0)); });
+    case Op::ceildivsi:
+      return map([](I a, I b) { return divide(a, b) + (remainder(a, b) != 0 && (a < 0) == (b < 0)); });
     case Op::maxsi: return map([](I a, I b) { return a > b ? a : b; });
     case Op::minsi: return map([](I a, I b) { return a < b ? a : b; });
-    case Op::mulhisi:
-      return map([width](I a, I b) { return static_cast<I>((static_cast<__int128>(a) * b) >> width); });
+    case Op::mulhisi: return map([width](I a, I b) { return static_cast<I>((static_cast<__int128>(a) * b) >> width); });
     default:  // shrsi: a distance of the width or more gives the sign
       return map([width, mask](I a, I b) { return a >> std::min<Word>(static_cast<Word>(b) & mask, width - 1); });
   }
@@ -55,7 +56,8 @@ void run_unsigned(Machine& machine, const Instruction& instruction) {
     case Op::maxui: return map([](Word a, Word b) { return std::max(a, b); });
     case Op::minui: return map([](Word a, Word b) { return std::min(a, b); });
     default:  // mulhiui
-      return map([width](Word a, Word b) { return static_cast<Word>((static_cast<unsigned __int128>(a) * b) >> width); });
+      return map(
+          [width](Word a, Word b) { return static_cast<Word>((static_cast<unsigned __int128>(a) * b) >> width); });
   }
 }
 
@@ -63,11 +65,14 @@ void run_counts(Machine& machine, const Instruction& instruction) {
   const int width = width_of(instruction.from);
   switch (instruction.op) {
     case Op::absi:
-      return map1(machine, instruction, [width](Word a) { return sign_extend(a, width) < 0 ? (0 - a) & low_mask(width) : a; });
+      return map1(machine, instruction,
+                  [width](Word a) { return sign_extend(a, width) < 0 ? (0 - a) & low_mask(width) : a; });
     case Op::ctlz:
-      return map1(machine, instruction, [width](Word a) { return static_cast<Word>(std::countl_zero(a) - (64 - width)); });
+      return map1(machine, instruction,
+                  [width](Word a) { return static_cast<Word>(std::countl_zero(a) - (64 - width)); });
     case Op::cttz:
-      return map1(machine, instruction, [width](Word a) { return static_cast<Word>(std::min(std::countr_zero(a), width)); });
+      return map1(machine, instruction,
+                  [width](Word a) { return static_cast<Word>(std::min(std::countr_zero(a), width)); });
     default: return map1(machine, instruction, [](Word a) { return static_cast<Word>(std::popcount(a)); });
   }
 }
@@ -76,7 +81,8 @@ void run_counts(Machine& machine, const Instruction& instruction) {
 void run_compare(Machine& machine, const Instruction& instruction) {
   const int width = width_of(instruction.from);
   auto as_signed = [&](auto f) {
-    map2(machine, instruction, [f, width](Word a, Word b) -> Word { return f(sign_extend(a, width), sign_extend(b, width)); });
+    map2(machine, instruction,
+         [f, width](Word a, Word b) -> Word { return f(sign_extend(a, width), sign_extend(b, width)); });
   };
   auto as_unsigned = [&](auto f) { map2(machine, instruction, [f](Word a, Word b) -> Word { return f(a, b); }); };
   switch (instruction.integers[0]) {
@@ -101,20 +107,40 @@ void run_select(Machine& machine, const Instruction& instruction) {
 void run_addptr(Machine& machine, const Instruction& instruction) {
   const auto bytes = static_cast<Word>(instruction.integers[0]);
   const int width = static_cast<int>(instruction.integers[1]);
-  map2(machine, instruction, [=](Word pointer, Word offset) { return pointer + static_cast<Word>(sign_extend(offset, width)) * bytes; });
+  map2(machine, instruction,
+       [=](Word pointer, Word offset) { return pointer + static_cast<Word>(sign_extend(offset, width)) * bytes; });
 }
 
 }  // namespace
 
 Handler integer_handler(Op op) {
   switch (op) {
-    case Op::divsi: case Op::remsi: case Op::floordivsi: case Op::ceildivsi: case Op::maxsi: case Op::minsi:
-    case Op::mulhisi: case Op::shrsi:
-      return run_signed;
-    case Op::addi: case Op::subi: case Op::muli: case Op::divui: case Op::remui: case Op::ceildivui: case Op::andi:
-    case Op::ori: case Op::xori: case Op::shli: case Op::shrui: case Op::maxui: case Op::minui: case Op::mulhiui:
-      return run_unsigned;
-    case Op::absi: case Op::ctlz: case Op::cttz: case Op::ctpop: return run_counts;
+    case Op::divsi:
+    case Op::remsi:
+    case Op::floordivsi:
+    case Op::ceildivsi:
+    case Op::maxsi:
+    case Op::minsi:
+    case Op::mulhisi:
+    case Op::shrsi: return run_signed;
+    case Op::addi:
+    case Op::subi:
+    case Op::muli:
+    case Op::divui:
+    case Op::remui:
+    case Op::ceildivui:
+    case Op::andi:
+    case Op::ori:
+    case Op::xori:
+    case Op::shli:
+    case Op::shrui:
+    case Op::maxui:
+    case Op::minui:
+    case Op::mulhiui: return run_unsigned;
+    case Op::absi:
+    case Op::ctlz:
+    case Op::cttz:
+    case Op::ctpop: return run_counts;
     case Op::cmpi: return run_compare;
     case Op::select: return run_select;
     case Op::addptr: return run_addptr;

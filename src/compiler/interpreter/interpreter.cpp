@@ -46,7 +46,8 @@ Result run(mlir::ModuleOp module, const teeny_interpret_request& request) {
   Result result;
   tt::FuncOp kernel = kernel_of(module);
   if (!kernel) {
-    result.findings.push_back(launch_finding("interpret: module; got no public tt.func with a body, expected a kernel", "write one kernel"));
+    result.findings.push_back(
+        launch_finding("interpret: module; got no public tt.func with a body, expected a kernel", "write one kernel"));
     return result;
   }
   Program program;
@@ -56,8 +57,9 @@ Result run(mlir::ModuleOp module, const teeny_interpret_request& request) {
     return result;
   }
   if (request.argument_count != program.arguments.size()) {
-    result.findings.push_back(launch_finding(program.name + ": arguments of a launch; got " + std::to_string(request.argument_count) +
-                                                 ", expected " + std::to_string(program.arguments.size()),
+    result.findings.push_back(launch_finding(program.name + ": arguments of a launch; got " +
+                                                 std::to_string(request.argument_count) + ", expected " +
+                                                 std::to_string(program.arguments.size()),
                                              "pass one value for each parameter of the kernel"));
     return result;
   }

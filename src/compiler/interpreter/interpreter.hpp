@@ -35,20 +35,21 @@ namespace teeny::compiler::interpreter {
 // One thing that is wrong with a kernel or a launch.
 struct Finding {
   // "out_of_bounds" | "masked_lane" | "race" | "position_race" | "false_hint" | "false_assume" | "offset_overflow" |
-  // "division_by_zero" | "uninitialised" | "waiting" | "endless_loop" | "loop_step" | "assert" | "undefined_value" | "launch" | "unsupported"
+  // "division_by_zero" | "uninitialised" | "waiting" | "endless_loop" | "loop_step" | "assert" | "undefined_value" |
+  // "launch" | "unsupported"
   std::string kind;
-  std::string message;                  // `op: rule; got …, expected …`
+  std::string message;  // `op: rule; got …, expected …`
   std::string help;
-  std::int32_t operation = -1;          // pre-order number in the trace; -1 for tt text
-  std::string location;                 // "file:line:column" of tt text
+  std::int32_t operation = -1;  // pre-order number in the trace; -1 for tt text
+  std::string location;         // "file:line:column" of tt text
   std::array<std::uint32_t, 3> program = {0, 0, 0};
-  std::string lane;                     // "[3, 5]"; empty for a scalar
+  std::string lane;  // "[3, 5]"; empty for a scalar
   std::uint64_t address = 0;
 };
 
 struct Result {
-  bool ok = false;                      // ran to the end with no finding
-  std::vector<Finding> findings;        // one for each operation and kind, in the order met
+  bool ok = false;                              // ran to the end with no finding
+  std::vector<Finding> findings;                // one for each operation and kind, in the order met
   std::vector<std::uint64_t> radius_addresses;  // with `radius`: every stored element, ascending
   std::vector<double> radii;
 };

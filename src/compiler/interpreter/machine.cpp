@@ -8,8 +8,14 @@
 namespace teeny::compiler::interpreter {
 
 Machine::Machine(const Program& program, const teeny_interpret_request& request, Result& result)
-    : root_(&program), program_(&program), request_(request), result_(result), check_(request.check != 0),
-      radius_(request.radius != 0), slots_(program.types.size()), memory_(*this, request),
+    : root_(&program),
+      program_(&program),
+      request_(request),
+      result_(result),
+      check_(request.check != 0),
+      radius_(request.radius != 0),
+      slots_(program.types.size()),
+      memory_(*this, request),
       grid_{request.grid[0], request.grid[1], request.grid[2]} {}
 
 void Machine::run_grid() {
@@ -95,7 +101,8 @@ void Machine::assign(const std::vector<Slot>& targets, const std::vector<Slot>& 
 
 std::uint64_t Machine::branch_value(Slot slot, std::uint32_t source_index) {
   const Value& value = slots_[slot];
-  if (const std::uint32_t origin = value.undefined_at(0)) report_undefined(origin, source_index, "what decides a branch", -1, nullptr);
+  if (const std::uint32_t origin = value.undefined_at(0))
+    report_undefined(origin, source_index, "what decides a branch", -1, nullptr);
   return value.bits[0];
 }
 
@@ -120,10 +127,12 @@ void Machine::print(const std::string& text) {
   if (request_.print) request_.print(request_.print_context, text.data(), text.size());
 }
 
-bool Machine::reported(const char* kind, std::uint32_t source_index) const { return seen_.contains({source_index, kind}); }
+bool Machine::reported(const char* kind, std::uint32_t source_index) const {
+  return seen_.contains({source_index, kind});
+}
 
-void Machine::report(std::string kind, std::uint32_t source_index, std::string message, std::string help, std::int64_t position,
-                     const std::vector<std::int64_t>* shape, std::uint64_t address) {
+void Machine::report(std::string kind, std::uint32_t source_index, std::string message, std::string help,
+                     std::int64_t position, const std::vector<std::int64_t>* shape, std::uint64_t address) {
   if (!seen_.insert({source_index, kind}).second) return;
   const Source& where = source(source_index);
   Finding finding;
@@ -140,20 +149,26 @@ void Machine::report(std::string kind, std::uint32_t source_index, std::string m
   if (result_.findings.size() >= static_cast<std::size_t>(limit)) stop_run();
 }
 
-void Machine::report_undefined(std::uint32_t origin, std::uint32_t source_index, const char* role, std::int64_t position,
-                               const std::vector<std::int64_t>* shape, std::uint64_t address) {
+void Machine::report_undefined(std::uint32_t origin, std::uint32_t source_index, const char* role,
+                               std::int64_t position, const std::vector<std::int64_t>* shape, std::uint64_t address) {
   const Source& from = source(origin - 1);
-  const std::string where = from.operation >= 0 ? "operation " + std::to_string(from.operation)
-                            : from.location.empty() ? "an earlier " + from.name : from.name + " at " + from.location;
+  const std::string where = from.operation >= 0     ? "operation " + std::to_string(from.operation)
+                            : from.location.empty() ? "an earlier " + from.name
+                                                    : from.name + " at " + from.location;
   if (from.name == "load") {
-    report("masked_lane", source_index, std::string(role) + " comes from a lane that was not loaded; got the false lane of " + where +
-           ", expected lanes loaded under a true mask", "give that load an `other`, or mask this use as well", position, shape, address);
+    report("masked_lane", source_index,
+           std::string(role) + " comes from a lane that was not loaded; got the false lane of " + where +
+               ", expected lanes loaded under a true mask",
+           "give that load an `other`, or mask this use as well", position, shape, address);
   } else if (from.name == "poison") {
-    report("undefined_value", source_index, std::string(role) + " has no value; got the poison of " + where + ", expected a defined value",
+    report("undefined_value", source_index,
+           std::string(role) + " has no value; got the poison of " + where + ", expected a defined value",
            "define the variable on every path", position, shape, address);
   } else {
-    report("division_by_zero", source_index, std::string(role) + " comes from an integer division by zero; got the result of " + where +
-           ", expected a divisor other than 0", "select a divisor of 1 where it is 0, or mask this use", position, shape, address);
+    report("division_by_zero", source_index,
+           std::string(role) + " comes from an integer division by zero; got the result of " + where +
+               ", expected a divisor other than 0",
+           "select a divisor of 1 where it is 0, or mask this use", position, shape, address);
   }
 }
 

@@ -15,10 +15,10 @@ namespace teeny::compiler::interpreter {
 // Who touched a byte group last. `stamp` indexes Memory::stamps_; 0: nobody.
 struct Access {
   std::uint32_t stamp = 0;
-  std::uint32_t position = 0;     // row-major element index in the accessing tensor
+  std::uint32_t position = 0;  // row-major element index in the accessing tensor
   std::uint32_t instruction = 0;
   bool atomic = false;
-  bool many = false;              // several positions of this stamp read it
+  bool many = false;  // several positions of this stamp read it
 };
 struct Cell {
   Access writer, reader;
@@ -35,9 +35,9 @@ struct AtomicSum {
 struct MemoryRange {
   std::uint64_t address = 0, bytes = 0;
   std::uint8_t* initialised = nullptr;
-  std::uint32_t granule = 0;      // bytes that a cell stands for; 0: no cells yet
+  std::uint32_t granule = 0;  // bytes that a cell stands for; 0: no cells yet
   std::vector<Cell> cells;
-  std::vector<double> radius;     // by byte; -1: never stored. Empty: no store yet
+  std::vector<double> radius;  // by byte; -1: never stored. Empty: no store yet
 };
 
 // A tensor of one operation's addresses and masks, lane by lane, or one lane of it.
@@ -50,7 +50,8 @@ struct Lane {
 
 class Machine;
 
-// Memory of a launch: bounds always, and with `check` the last accesses, happens-before between programs and written bytes.
+// Memory of a launch: bounds always, and with `check` the last accesses, happens-before between programs and written
+// bytes.
 class Memory {
  public:
   Memory(Machine& machine, const teeny_interpret_request& request);
@@ -67,12 +68,12 @@ class Memory {
 
   // Order inside and between programs.
   void begin_program(std::uint32_t linear);
-  void new_phase();                         // a barrier or an atomic of this program
-  void acquire(std::uint64_t address);      // joins what was released at the address
-  void release(std::uint64_t address);      // publishes this program's clock; end_release() closes the epoch
+  void new_phase();                     // a barrier or an atomic of this program
+  void acquire(std::uint64_t address);  // joins what was released at the address
+  void release(std::uint64_t address);  // publishes this program's clock; end_release() closes the epoch
   void end_release();
 
-  std::uint64_t changes() const { return changes_; }   // stores that altered a byte
+  std::uint64_t changes() const { return changes_; }  // stores that altered a byte
   std::uint64_t reads() const { return reads_; }
 
  private:
@@ -110,7 +111,8 @@ class Machine {
 
   void run_grid();
 
-  // Runs a region from its first block; false when the program has to stop. `exit_block` receives the block that ended it.
+  // Runs a region from its first block; false when the program has to stop. `exit_block` receives the block that
+  // ended it.
   bool run_region(const Region& region, const Block** exit_block);
   void execute(const Instruction& instruction);
 
@@ -137,8 +139,8 @@ class Machine {
   std::uint64_t branch_value(Slot slot, std::uint32_t source_index);
 
   // Adds a finding unless the operation has one of this kind. `position` is an element index in `shape`; -1: none.
-  void report(std::string kind, std::uint32_t source_index, std::string message, std::string help, std::int64_t position = -1,
-              const std::vector<std::int64_t>* shape = nullptr, std::uint64_t address = 0);
+  void report(std::string kind, std::uint32_t source_index, std::string message, std::string help,
+              std::int64_t position = -1, const std::vector<std::int64_t>* shape = nullptr, std::uint64_t address = 0);
   // Reports the use of an element whose `undefined` shadow is `origin` (not 0).
   void report_undefined(std::uint32_t origin, std::uint32_t source_index, const char* role, std::int64_t position,
                         const std::vector<std::int64_t>* shape, std::uint64_t address = 0);
@@ -168,7 +170,7 @@ class Machine {
 };
 
 // ---- handlers, by file
-Handler elementwise_handler(Op op, Kind from, Kind to);       // elementwise.cpp, integers.cpp, casts.cpp; null: no such
+Handler elementwise_handler(Op op, Kind from, Kind to);  // elementwise.cpp, integers.cpp, casts.cpp; null: no such
 Handler integer_handler(Op op);
 Handler cast_handler(Op op, Kind from, Kind to);
 void update_shadow(Machine& machine, const Instruction& instruction);  // shadow.cpp: after an element-wise instruction
@@ -176,7 +178,8 @@ void update_radius(Machine& machine, const Instruction& instruction);  // radius
 
 // access.cpp: reports an undefined or wrapped address (false) and an undefined value about to be stored.
 bool admit_address(Machine& machine, const Instruction& instruction, const Value& pointers, std::size_t i);
-void check_stored_value(Machine& machine, const Instruction& instruction, const Value& value, std::size_t i, std::uint64_t address);
+void check_stored_value(Machine& machine, const Instruction& instruction, const Value& value, std::size_t i,
+                        std::uint64_t address);
 
 void run_move(Machine&, const Instruction&);
 void run_constant(Machine&, const Instruction&);

@@ -55,7 +55,8 @@ void multiply_integers(const Operands& o, Value& result) {
         const std::int64_t x = sign_extend(o.a.bits[(batch * e.m + i) * e.k + k], width);
         for (std::int64_t j = 0; j < e.n; ++j) {
           std::uint64_t& out = result.bits[(batch * e.m + i) * e.n + j];
-          out += static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(sign_extend(o.b.bits[(batch * e.k + k) * e.n + j], width));
+          out += static_cast<std::uint64_t>(x) *
+                 static_cast<std::uint64_t>(sign_extend(o.b.bits[(batch * e.k + k) * e.n + j], width));
         }
       }
   for (std::uint64_t& bits : result.bits) bits &= low_mask(out_width);
@@ -64,7 +65,8 @@ void multiply_integers(const Operands& o, Value& result) {
 template <class Real>
 void multiply_floats(const Operands& o, Value& result) {
   const auto& e = o.extents;
-  std::vector<Real> a = unpack<Real>(o.a, o.element), b = unpack<Real>(o.b, o.element), acc = unpack<Real>(o.c, o.accumulator);
+  std::vector<Real> a = unpack<Real>(o.a, o.element), b = unpack<Real>(o.b, o.element),
+                    acc = unpack<Real>(o.c, o.accumulator);
   std::vector<Real> small_a, small_b;
   if constexpr (std::is_same_v<Real, float>) {
     auto split = [&](std::vector<float>& big, std::vector<float>& small) {
@@ -112,7 +114,8 @@ void spread_undefined(const Operands& o, Value& result) {
 
 double smaller_quantum(double a, double b) { return a < b ? a : b; }
 
-// 2 gamma(K + 1) (|c| + sum |a b|) plus what the operands' own radii allow; 0 where no order rounds, and where infinities
+// 2 gamma(K + 1) (|c| + sum |a b|) plus what the operands' own radii allow; 0 where no order rounds, and where
+// infinities
 // or NaN decide the sum in every order. Matrix units of bf16 may take and give subnormal numbers as zeros.
 void bound(const Operands& o, Value& result) {
   const auto& e = o.extents;
@@ -122,10 +125,13 @@ void bound(const Operands& o, Value& result) {
   std::vector<double> a = unpack<double>(o.a, o.element), b = unpack<double>(o.b, o.element);
   bool any = false;
   for (std::int64_t batch = 0; batch < e.batches; ++batch) {
-    std::vector<double> rows(e.m, std::numeric_limits<double>::infinity()), columns(e.n, std::numeric_limits<double>::infinity());
+    std::vector<double> rows(e.m, std::numeric_limits<double>::infinity()),
+        columns(e.n, std::numeric_limits<double>::infinity());
     for (std::int64_t k = 0; k < e.k; ++k) {
-      for (std::int64_t i = 0; i < e.m; ++i) rows[i] = smaller_quantum(quantum_of(a[(batch * e.m + i) * e.k + k]), rows[i]);
-      for (std::int64_t j = 0; j < e.n; ++j) columns[j] = smaller_quantum(quantum_of(b[(batch * e.k + k) * e.n + j]), columns[j]);
+      for (std::int64_t i = 0; i < e.m; ++i)
+        rows[i] = smaller_quantum(quantum_of(a[(batch * e.m + i) * e.k + k]), rows[i]);
+      for (std::int64_t j = 0; j < e.n; ++j)
+        columns[j] = smaller_quantum(quantum_of(b[(batch * e.k + k) * e.n + j]), columns[j]);
     }
     for (std::int64_t i = 0; i < e.m; ++i)
       for (std::int64_t j = 0; j < e.n; ++j) {
@@ -136,8 +142,10 @@ void bound(const Operands& o, Value& result) {
         for (std::int64_t k = 0; k < e.k; ++k) {
           const std::int64_t ia = (batch * e.m + i) * e.k + k, ib = (batch * e.k + k) * e.n + j;
           const double x = std::fabs(a[ia]), y = std::fabs(b[ib]), rx = o.a.radius_at(ia), ry = o.b.radius_at(ib);
-          if (!std::isfinite(x * y)) special = true;
-          else products += x * y;
+          if (!std::isfinite(x * y))
+            special = true;
+          else
+            products += x * y;
           if ((x > 0 && x < smallest_normal) || (y > 0 && y < smallest_normal)) flushed += x * y;
           if (rx > 0 || ry > 0) own += x * ry + y * rx + rx * ry;
         }
@@ -166,15 +174,21 @@ void run_dot(Machine& machine, const Instruction& instruction) {
   const auto& shape_b = machine.shape_of(instruction.operands[1]);
   const std::size_t rank = shape_a.size();
   const Kind element = instruction.from;
-  const Operands o = {machine.slot(instruction.operands[0]), machine.slot(instruction.operands[1]),
-                      machine.slot(instruction.operands[2]), element, instruction.to,
+  const Operands o = {machine.slot(instruction.operands[0]),
+                      machine.slot(instruction.operands[1]),
+                      machine.slot(instruction.operands[2]),
+                      element,
+                      instruction.to,
                       {rank == 3 ? shape_a[0] : 1, shape_a[rank - 2], shape_b[rank - 1], shape_a[rank - 1]},
                       element == Kind::f32 && precision == tt::InputPrecision::TF32,
                       element == Kind::f32 && precision == tt::InputPrecision::TF32x3};
   Value result;
-  if (!is_float(element)) multiply_integers(o, result);
-  else if (element == Kind::f64 || o.accumulator == Kind::f64) multiply_floats<double>(o, result);
-  else multiply_floats<float>(o, result);
+  if (!is_float(element))
+    multiply_integers(o, result);
+  else if (element == Kind::f64 || o.accumulator == Kind::f64)
+    multiply_floats<double>(o, result);
+  else
+    multiply_floats<float>(o, result);
   if (machine.checking()) spread_undefined(o, result);
   if (machine.with_radius() && is_float(element)) bound(o, result);
   machine.slot(instruction.results[0]) = std::move(result);

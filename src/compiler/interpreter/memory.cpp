@@ -8,15 +8,19 @@ namespace teeny::compiler::interpreter {
 namespace {
 
 // The later epoch of each program of two ascending clocks.
-std::vector<std::pair<std::uint32_t, std::uint32_t>> join(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& a,
-                                                          const std::vector<std::pair<std::uint32_t, std::uint32_t>>& b) {
+std::vector<std::pair<std::uint32_t, std::uint32_t>> join(
+    const std::vector<std::pair<std::uint32_t, std::uint32_t>>& a,
+    const std::vector<std::pair<std::uint32_t, std::uint32_t>>& b) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> joined;
   joined.reserve(a.size() + b.size());
   std::size_t i = 0, j = 0;
   while (i < a.size() || j < b.size()) {
-    if (j == b.size() || (i < a.size() && a[i].first < b[j].first)) joined.push_back(a[i++]);
-    else if (i == a.size() || b[j].first < a[i].first) joined.push_back(b[j++]);
-    else joined.emplace_back(a[i].first, std::max(a[i].second, b[j].second)), ++i, ++j;
+    if (j == b.size() || (i < a.size() && a[i].first < b[j].first))
+      joined.push_back(a[i++]);
+    else if (i == a.size() || b[j].first < a[i].first)
+      joined.push_back(b[j++]);
+    else
+      joined.emplace_back(a[i].first, std::max(a[i].second, b[j].second)), ++i, ++j;
   }
   return joined;
 }
@@ -42,8 +46,9 @@ MemoryRange* Memory::locate(const Lane& lane) {
            range.bytes - (lane.address - range.address) >= lane.bytes;
   };
   if (last_range_ < ranges_.size() && holds(ranges_[last_range_])) return &ranges_[last_range_];
-  auto after = std::upper_bound(ranges_.begin(), ranges_.end(), lane.address,
-                                [](std::uint64_t address, const MemoryRange& range) { return address < range.address; });
+  auto after =
+      std::upper_bound(ranges_.begin(), ranges_.end(), lane.address,
+                       [](std::uint64_t address, const MemoryRange& range) { return address < range.address; });
   if (after != ranges_.begin() && holds(*(after - 1))) {
     last_range_ = static_cast<std::size_t>(after - 1 - ranges_.begin());
     return &ranges_[last_range_];
@@ -87,15 +92,16 @@ void Memory::watch(MemoryRange& range, const Lane& lane, const void* bytes, bool
     for (std::uint32_t i = 0; i < lane.bytes; ++i) {
       if (range.initialised[offset + i]) continue;
       machine_.report("uninitialised", lane.instruction.index,
-                      "reads memory that nothing has written; got byte " + std::to_string(offset + i) + " of a buffer of " +
-                          std::to_string(range.bytes) + " bytes, expected written memory",
+                      "reads memory that nothing has written; got byte " + std::to_string(offset + i) +
+                          " of a buffer of " + std::to_string(range.bytes) + " bytes, expected written memory",
                       "upload or fill the buffer first", static_cast<std::int64_t>(lane.position),
                       &machine_.shape_of(lane.instruction.operands[0]), lane.address);
       break;
     }
   }
   prepare_cells(range, offset, lane.bytes);
-  const bool same = write && !atomic && std::memcmp(reinterpret_cast<const void*>(lane.address), bytes, lane.bytes) == 0;
+  const bool same =
+      write && !atomic && std::memcmp(reinterpret_cast<const void*>(lane.address), bytes, lane.bytes) == 0;
   for (std::uint64_t cell = offset / range.granule; cell * range.granule < offset + lane.bytes; ++cell)
     touch(range, range.cells[cell], lane, write, atomic, same);
 }
@@ -137,13 +143,14 @@ void Memory::compare(const Access& earlier, bool earlier_writes, const Lane& lan
                     static_cast<std::int64_t>(lane.position), &shape, lane.address);
   } else if (!ordered(stamp)) {
     const std::uint32_t* grid = machine_.grid();
-    const std::uint32_t x = stamp.program % grid[0], y = stamp.program / grid[0] % grid[1], z = stamp.program / grid[0] / grid[1];
+    const std::uint32_t x = stamp.program % grid[0], y = stamp.program / grid[0] % grid[1],
+                        z = stamp.program / grid[0] / grid[1];
     machine_.report("race", lane.instruction.index,
-                    "two programs touch this address without an order; got " + describe(there, earlier_writes) + " in program [" +
-                        std::to_string(x) + ", " + std::to_string(y) + ", " + std::to_string(z) + "] and " +
-                        describe(here, write) + ", expected an atomic that orders them",
-                    "give each program its own elements, or use atomics", static_cast<std::int64_t>(lane.position), &shape,
-                    lane.address);
+                    "two programs touch this address without an order; got " + describe(there, earlier_writes) +
+                        " in program [" + std::to_string(x) + ", " + std::to_string(y) + ", " + std::to_string(z) +
+                        "] and " + describe(here, write) + ", expected an atomic that orders them",
+                    "give each program its own elements, or use atomics", static_cast<std::int64_t>(lane.position),
+                    &shape, lane.address);
   }
 }
 
@@ -216,14 +223,17 @@ void Memory::release(std::uint64_t address) {
   if (!publishing_) {
     auto published = std::make_shared<Clock>(clock_ ? *clock_ : Clock());
     auto place = std::lower_bound(published->begin(), published->end(), std::make_pair(program_, std::uint32_t{0}));
-    if (place != published->end() && place->first == program_) place->second = epoch_;
-    else published->insert(place, {program_, epoch_});
+    if (place != published->end() && place->first == program_)
+      place->second = epoch_;
+    else
+      published->insert(place, {program_, epoch_});
     clock_ = publishing_ = std::move(published);
   }
   // A read-modify-write continues the release sequence that it finds: whoever acquires it later is ordered after both.
   std::shared_ptr<const Clock>& released = released_[address];
   released = !released || released == last_joined_ || released == publishing_
-                 ? publishing_ : std::make_shared<Clock>(join(*released, *publishing_));
+                 ? publishing_
+                 : std::make_shared<Clock>(join(*released, *publishing_));
 }
 
 void Memory::end_release() {

@@ -32,7 +32,8 @@ double distance(double a, double b) {
 // How far the interval's ends, rounded to the kind, lie from the value.
 double radius_of(Kind kind, Interval interval, double value) {
   if (value != value && interval.low != interval.low) return 0;  // NaN either way
-  const double low = to_double(kind, from_double(kind, interval.low)), high = to_double(kind, from_double(kind, interval.high));
+  const double low = to_double(kind, from_double(kind, interval.low)),
+               high = to_double(kind, from_double(kind, interval.high));
   return std::max(distance(low, value), distance(high, value));
 }
 
@@ -72,9 +73,12 @@ Interval float_interval(Op op, const Operand& a, const Operand& b, const Operand
     case Op::trunc: return monotonous([](double v) { return std::trunc(v); });
     case Op::round: return monotonous([](double v) { return std::round(v); });
     case Op::roundeven: return monotonous([](double v) { return std::nearbyint(v); });
-    case Op::maxnumf: case Op::maximumf: return {std::max(x.low, y.low), std::max(x.high, y.high)};
-    case Op::minnumf: case Op::minimumf: return {std::min(x.low, y.low), std::min(x.high, y.high)};
-    case Op::clampf: case Op::clampf_nan: {
+    case Op::maxnumf:
+    case Op::maximumf: return {std::max(x.low, y.low), std::max(x.high, y.high)};
+    case Op::minnumf:
+    case Op::minimumf: return {std::min(x.low, y.low), std::min(x.high, y.high)};
+    case Op::clampf:
+    case Op::clampf_nan: {
       const Interval z = c.interval();
       return {std::min(std::max(x.low, y.low), z.low), std::min(std::max(x.high, y.high), z.high)};
     }
@@ -84,15 +88,19 @@ Interval float_interval(Op op, const Operand& a, const Operand& b, const Operand
 
 double integer_radius(const Instruction& instruction, const Operand& a, const Operand& b) {
   switch (instruction.op) {
-    case Op::addi: case Op::subi:
-      return a.radius + b.radius;
+    case Op::addi:
+    case Op::subi: return a.radius + b.radius;
     case Op::muli: return std::fabs(a.value) * b.radius + std::fabs(b.value) * a.radius + a.radius * b.radius;
     case Op::shli: return b.radius > 0 ? unbounded : std::ldexp(a.radius, static_cast<int>(std::min(b.value, 64.0)));
-    case Op::shrsi: case Op::shrui:
+    case Op::shrsi:
+    case Op::shrui:
       return b.radius > 0 ? unbounded : std::ceil(std::ldexp(a.radius, -static_cast<int>(std::min(b.value, 64.0))));
     case Op::divsi: return b.radius > 0 || b.value == 0 ? unbounded : std::ceil(a.radius / std::fabs(b.value));
-    case Op::maxsi: case Op::minsi: return std::max(a.radius, b.radius);
-    case Op::absi: case Op::extsi: case Op::extui: return a.radius;
+    case Op::maxsi:
+    case Op::minsi: return std::max(a.radius, b.radius);
+    case Op::absi:
+    case Op::extsi:
+    case Op::extui: return a.radius;
     case Op::trunci: return a.radius < std::ldexp(1.0, width_of(instruction.to) - 1) ? a.radius : unbounded;
     // Masks: 1 where the outcome may differ.
     case Op::andi:
@@ -114,9 +122,7 @@ double compare_radius(const Operand& a, const Operand& b) {
 // Bits and numbers of one sign grow together.
 double bitcast_radius(const Instruction& instruction, const Operand& a, double result) {
   if (instruction.from == instruction.to || instruction.from == Kind::pointer) return a.radius;
-  auto reinterpreted = [&](double value) {
-    return to_double(instruction.to, from_double(instruction.from, value));
-  };
+  auto reinterpreted = [&](double value) { return to_double(instruction.to, from_double(instruction.from, value)); };
   const Interval x = a.interval();
   if (a.radius == unbounded || std::signbit(x.low) != std::signbit(x.high)) return unbounded;
   return std::max(distance(reinterpreted(x.low), result), distance(reinterpreted(x.high), result));
@@ -125,8 +131,11 @@ double bitcast_radius(const Instruction& instruction, const Operand& a, double r
 double radius_at(const Instruction& instruction, const Operand (&o)[3], double result) {
   const Op op = instruction.op;
   switch (op) {
-    case Op::cmpf: case Op::cmpi: return compare_radius(o[0], o[1]);
-    case Op::isnan: case Op::isinf: case Op::isfinite: return 0;
+    case Op::cmpf:
+    case Op::cmpi: return compare_radius(o[0], o[1]);
+    case Op::isnan:
+    case Op::isinf:
+    case Op::isfinite: return 0;
     case Op::select: {
       const Operand &chosen = o[o[0].value != 0 ? 1 : 2], &other = o[o[0].value != 0 ? 2 : 1];
       if (o[0].radius == 0) return chosen.radius;
@@ -134,13 +143,15 @@ double radius_at(const Instruction& instruction, const Operand (&o)[3], double r
     }
     case Op::addptr: return 0;
     case Op::bitcast: return bitcast_radius(instruction, o[0], result);
-    case Op::fptosi: case Op::fptoui: {
+    case Op::fptosi:
+    case Op::fptoui: {
       const Interval x = o[0].interval();
       const double value = std::trunc(o[0].value);
       return std::max(distance(std::trunc(x.low), value), distance(std::trunc(x.high), value));
     }
     case Op::remf: {
-      const bool same = o[1].radius == 0 && std::trunc(o[0].interval().low / o[1].value) == std::trunc(o[0].interval().high / o[1].value);
+      const bool same = o[1].radius == 0 &&
+                        std::trunc(o[0].interval().low / o[1].value) == std::trunc(o[0].interval().high / o[1].value);
       return same ? o[0].radius : std::fabs(o[1].value) + o[1].radius;
     }
     case Op::copysign: return o[0].radius + (o[1].radius > 0 && o[1].may_be_zero() ? 2 * std::fabs(o[0].value) : 0);
@@ -153,8 +164,14 @@ double radius_at(const Instruction& instruction, const Operand (&o)[3], double r
 
 bool rounds(Op op) {
   switch (op) {
-    case Op::addf: case Op::subf: case Op::mulf: case Op::divf: case Op::fma: case Op::sqrt: case Op::convertf: case Op::math:
-      return true;
+    case Op::addf:
+    case Op::subf:
+    case Op::mulf:
+    case Op::divf:
+    case Op::fma:
+    case Op::sqrt:
+    case Op::convertf:
+    case Op::math: return true;
     default: return false;
   }
 }
@@ -182,7 +199,9 @@ void math_radius(Machine& machine, const Instruction& instruction, Value& result
     } else if (name == "rsqrt" && to_double(kind, low.bits[i]) <= 0) {
       result.radius[i] = unbounded;
     } else {
-      result.radius[i] = std::max(distance(to_double(kind, at_low.bits[i]), value), distance(to_double(kind, at_high.bits[i]), value)) + slack;
+      result.radius[i] = std::max(distance(to_double(kind, at_low.bits[i]), value),
+                                  distance(to_double(kind, at_high.bits[i]), value)) +
+                         slack;
     }
   }
 }

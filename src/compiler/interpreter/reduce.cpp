@@ -29,7 +29,8 @@ template <class T>
 void put(std::vector<T>& target, const Places& places, const std::vector<T>& source, std::size_t count) {
   if (source.empty() && target.empty()) return;
   target.resize(count);
-  for (std::size_t i = 0; i < places.size(); ++i) target[places[i]] = source.empty() ? T{} : source[source.size() == 1 ? 0 : i];
+  for (std::size_t i = 0; i < places.size(); ++i)
+    target[places[i]] = source.empty() ? T{} : source[source.size() == 1 ? 0 : i];
 }
 
 void put(Value& target, const Places& places, const Value& source) {
@@ -43,7 +44,8 @@ void put(Value& target, const Places& places, const Value& source) {
 // A fold along an axis of several tensors: elements sit at (outer * length + k) * inner + i.
 class Fold {
  public:
-  Fold(Machine& machine, const Instruction& instruction) : machine_(machine), region_(instruction.regions[0]), count_(instruction.operands.size()) {
+  Fold(Machine& machine, const Instruction& instruction)
+      : machine_(machine), region_(instruction.regions[0]), count_(instruction.operands.size()) {
     const auto& shape = machine.shape_of(instruction.operands[0]);
     const auto axis = static_cast<std::size_t>(instruction.integers[0]);
     for (std::size_t d = 0; d < axis; ++d) outer_ *= shape[d];
@@ -51,8 +53,8 @@ class Fold {
     for (std::size_t d = axis + 1; d < shape.size(); ++d) inner_ *= shape[d];
     for (Slot operand : instruction.operands) values_.push_back(machine.slot(operand));
     const Block& block = region_.blocks[0];
-    pure_sum_ = count_ == 1 && region_.blocks.size() == 1 && block.instructions.size() == 1 && region_.float_additions == 1 &&
-                is_float(block.instructions[0].to);
+    pure_sum_ = count_ == 1 && region_.blocks.size() == 1 && block.instructions.size() == 1 &&
+                region_.float_additions == 1 && is_float(block.instructions[0].to);
     kind_ = instruction.from;
     if (machine.with_radius() && pure_sum_) {
       terms_ = values_[0];
@@ -70,7 +72,8 @@ class Fold {
     places.clear();
     for (std::int64_t o = 0; o < outer_; ++o)
       for (std::int64_t k = first; k < last; ++k)
-        for (std::int64_t i = 0; i < inner_; ++i) places.push_back(static_cast<std::uint32_t>((o * length_ + k + shift) * inner_ + i));
+        for (std::int64_t i = 0; i < inner_; ++i)
+          places.push_back(static_cast<std::uint32_t>((o * length_ + k + shift) * inner_ + i));
   }
 
   // values[left] = combine(values[left], values[right]) for each operand.
@@ -83,7 +86,8 @@ class Fold {
 
   std::int64_t length() const { return length_; }
   std::vector<Value>& values() { return values_; }
-  // Other devices fold in other orders: a region that rounds adds to the radius, scaled from this tree's depth to a chain.
+  // Other devices fold in other orders: a region that rounds adds to the radius, scaled from this tree's depth to a
+  // chain.
   void start(double scale) {
     if (machine_.with_radius() && !pure_sum_) machine_.set_rounding_scale(scale);
   }
@@ -109,7 +113,8 @@ class Fold {
             special = true;
           }
           radius += terms_.radius_at(at);
-          const double allowed = sum_radius(static_cast<double>(step), magnitude + radius, radius > 0 ? 0 : quantum, u) + radius;
+          const double allowed =
+              sum_radius(static_cast<double>(step), magnitude + radius, radius > 0 ? 0 : quantum, u) + radius;
           visit(at, step, o * inner_ + i, special && magnitude < safe_magnitude(kind_) ? 0.0 : allowed);
         }
       }
@@ -135,7 +140,7 @@ class Fold {
   std::size_t count_;
   std::int64_t outer_ = 1, length_ = 1, inner_ = 1;
   std::vector<Value> values_;
-  Value terms_;            // the summands, for the radius of a float sum
+  Value terms_;  // the summands, for the radius of a float sum
   bool pure_sum_ = false;
   Kind kind_ = Kind::i32;
 };
@@ -191,7 +196,8 @@ void run_scan(Machine& machine, const Instruction& instruction) {
   for (std::size_t operand = 0; operand < instruction.results.size(); ++operand)
     machine.slot(instruction.results[operand]) = fold.values()[operand];
   Value& result = machine.slot(instruction.results[0]);
-  fold.sum_radii(reverse, [&](std::size_t at, std::int64_t, std::int64_t, double radius) { set_radius(result, at, radius); });
+  fold.sum_radii(reverse,
+                 [&](std::size_t at, std::int64_t, std::int64_t, double radius) { set_radius(result, at, radius); });
 }
 
 }  // namespace teeny::compiler::interpreter

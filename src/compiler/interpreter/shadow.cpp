@@ -9,11 +9,11 @@ namespace {
 bool is_division(Op op) { return op >= Op::divsi && op <= Op::floordivsi; }
 bool is_offset_arithmetic(Op op) { return op == Op::addi || op == Op::subi || op == Op::muli || op == Op::shli; }
 
-
 // An operand that is defined and decides the result alone: 0 of an and or a product, all ones of an or.
 bool decided(const Instruction& instruction, std::uint64_t bits) {
   switch (instruction.op) {
-    case Op::andi: case Op::muli: return bits == 0;
+    case Op::andi:
+    case Op::muli: return bits == 0;
     case Op::ori: return bits == low_mask(width_of(instruction.from));
     default: return false;
   }
@@ -59,7 +59,8 @@ void mark_divisions(Machine& machine, const Instruction& instruction, Value& res
 }
 
 std::int32_t saturate(__int128 value) {
-  return static_cast<std::int32_t>(std::clamp<__int128>(value, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()));
+  return static_cast<std::int32_t>(
+      std::clamp<__int128>(value, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()));
 }
 
 __int128 compute(Op op, __int128 a, __int128 b) {
@@ -82,16 +83,20 @@ void track_overflow(Machine& machine, const Instruction& instruction, Value& res
     const Overflow oa = a.overflow_at(i), ob = b.overflow_at(i);
     Overflow out;
     if (width >= 64) {
-      const bool zero = instruction.op == Op::muli && ((!oa.any() && a.bits[i * sa] == 0) || (!ob.any() && b.bits[i * sb] == 0));
+      const bool zero =
+          instruction.op == Op::muli && ((!oa.any() && a.bits[i * sa] == 0) || (!ob.any() && b.bits[i * sb] == 0));
       if (!zero && (oa.any() || ob.any())) out = {1, 1};
     } else {
       std::uint64_t y = b.bits[i * sb];
       const bool shift = instruction.op == Op::shli;
       if (shift) y = y < static_cast<std::uint64_t>(width) ? std::uint64_t{1} << y : 0;
       const __int128 signed_b = shift ? static_cast<__int128>(y) : sign_extend(y, width) + ob.as_signed * modulus;
-      const __int128 unsigned_b = shift ? static_cast<__int128>(y) : static_cast<__int128>(y) + ob.as_unsigned * modulus;
-      const __int128 exact_signed = compute(instruction.op, sign_extend(a.bits[i * sa], width) + oa.as_signed * modulus, signed_b);
-      const __int128 exact_unsigned = compute(instruction.op, static_cast<__int128>(a.bits[i * sa]) + oa.as_unsigned * modulus, unsigned_b);
+      const __int128 unsigned_b =
+          shift ? static_cast<__int128>(y) : static_cast<__int128>(y) + ob.as_unsigned * modulus;
+      const __int128 exact_signed =
+          compute(instruction.op, sign_extend(a.bits[i * sa], width) + oa.as_signed * modulus, signed_b);
+      const __int128 exact_unsigned =
+          compute(instruction.op, static_cast<__int128>(a.bits[i * sa]) + oa.as_unsigned * modulus, unsigned_b);
       out.as_signed = saturate((exact_signed - sign_extend(result.bits[i], width)) >> width);
       out.as_unsigned = saturate((exact_unsigned - static_cast<__int128>(result.bits[i])) >> width);
     }
@@ -142,8 +147,10 @@ void update_shadow(Machine& machine, const Instruction& instruction) {
   if (machine.checking()) {
     if (undefined) spread_undefined(machine, instruction, result);
     if (is_division(instruction.op)) mark_divisions(machine, instruction, result);
-    if (is_offset_arithmetic(instruction.op)) track_overflow(machine, instruction, result);
-    else if (overflow) carry_overflow(machine, instruction, result);
+    if (is_offset_arithmetic(instruction.op))
+      track_overflow(machine, instruction, result);
+    else if (overflow)
+      carry_overflow(machine, instruction, result);
   }
   if (machine.with_radius() && (radius || machine.rounding_scale() > 0)) update_radius(machine, instruction);
 }

@@ -16,7 +16,7 @@ std::uint64_t round_to_format(double value, int exponent_bits, int mantissa_bits
   if (exponent == 0) return sign;  // zero, or a double subnormal: below half of every smaller format's smallest value
   mantissa |= std::uint64_t{1} << 52;
   const int bias = (1 << (exponent_bits - 1)) - 1;
-  const int target = exponent - 1023 + bias;               // biased exponent in the format, if normal
+  const int target = exponent - 1023 + bias;  // biased exponent in the format, if normal
   const int shift = 52 - mantissa_bits + (target < 1 ? 1 - target : 0);
   if (shift > 54) return sign;
   std::uint64_t kept = shift >= 54 ? 0 : mantissa >> shift;

@@ -20,7 +20,9 @@ constexpr int width_of(Kind kind) {
 constexpr int bytes_of(Kind kind) { return kind == Kind::i1 ? 1 : width_of(kind) / 8; }
 constexpr bool is_float(Kind kind) { return kind >= Kind::f16 && kind <= Kind::f64; }
 
-constexpr std::uint64_t low_mask(int width) { return width >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1; }
+constexpr std::uint64_t low_mask(int width) {
+  return width >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1;
+}
 constexpr std::int64_t sign_extend(std::uint64_t bits, int width) {
   return static_cast<std::int64_t>(bits << (64 - width)) >> (64 - width);
 }
@@ -64,9 +66,7 @@ struct Element<Kind::f16> {
 template <>
 struct Element<Kind::bf16> {
   using Real = double;
-  static Real get(std::uint64_t bits) {
-    return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
-  }
+  static Real get(std::uint64_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
   static std::uint64_t put(Real value) { return round_to_format(value, 8, 7); }
   static std::uint64_t fused(Real a, Real b, Real c) { return put(multiply_add_to_odd(a, b, c)); }
 };
@@ -90,7 +90,7 @@ struct Value {
   std::vector<std::uint64_t> bits;
   std::vector<std::uint32_t> undefined;  // 1 + index of the instruction that made the element undefined; 0: defined
   std::vector<Overflow> overflow;
-  std::vector<double> radius;            // allowed distance of another device's value from this one
+  std::vector<double> radius;  // allowed distance of another device's value from this one
 
   std::size_t size() const { return bits.size(); }
   bool has_shadow() const { return !undefined.empty() || !overflow.empty() || !radius.empty(); }
@@ -99,9 +99,13 @@ struct Value {
     overflow.clear();
     radius.clear();
   }
-  std::uint32_t undefined_at(std::size_t i) const { return undefined.empty() ? 0 : undefined[undefined.size() == 1 ? 0 : i]; }
+  std::uint32_t undefined_at(std::size_t i) const {
+    return undefined.empty() ? 0 : undefined[undefined.size() == 1 ? 0 : i];
+  }
   double radius_at(std::size_t i) const { return radius.empty() ? 0.0 : radius[radius.size() == 1 ? 0 : i]; }
-  Overflow overflow_at(std::size_t i) const { return overflow.empty() ? Overflow{} : overflow[overflow.size() == 1 ? 0 : i]; }
+  Overflow overflow_at(std::size_t i) const {
+    return overflow.empty() ? Overflow{} : overflow[overflow.size() == 1 ? 0 : i];
+  }
 };
 
 }  // namespace teeny::compiler::interpreter

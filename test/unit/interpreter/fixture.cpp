@@ -39,15 +39,19 @@ Result Launch::run() {
   request.check = check_;
   request.radius = radius_;
   request.max_findings = limit_;
-  request.print = [](void* context, const char* text, std::size_t size) { static_cast<std::string*>(context)->append(text, size); };
+  request.print = [](void* context, const char* text, std::size_t size) {
+    static_cast<std::string*>(context)->append(text, size);
+  };
   request.print_context = &printed_;
   return interpreter::run(*module, request);
 }
 
-std::string map_kernel(int n, const std::vector<std::string>& inputs, const std::string& output, const std::string& body) {
+std::string map_kernel(int n, const std::vector<std::string>& inputs, const std::string& output,
+                       const std::string& body) {
   const std::string shape = std::to_string(n) + "x";
   std::string head = "tt.func @map(", text;
-  text += "  %lanes = tt.make_range {end = " + std::to_string(n) + " : i32, start = 0 : i32} : tensor<" + shape + "i32>\n";
+  text +=
+      "  %lanes = tt.make_range {end = " + std::to_string(n) + " : i32, start = 0 : i32} : tensor<" + shape + "i32>\n";
   auto pointers = [&](const std::string& name, const std::string& type) {
     const std::string pointer = "tensor<" + shape + "!tt.ptr<" + type + ">>";
     text += "  %" + name + "s = tt.splat %" + name + " : !tt.ptr<" + type + "> -> " + pointer + "\n";
@@ -69,12 +73,15 @@ std::string map_kernel(int n, const std::vector<std::string>& inputs, const std:
 std::string scalar_kernel(const std::vector<std::string>& inputs, const std::string& output, const std::string& body) {
   std::string text = "tt.func @scalars(";
   for (std::size_t i = 0; i < inputs.size(); ++i) text += "%x" + std::to_string(i) + ": " + inputs[i] + ", ";
-  return text + "%out: !tt.ptr<" + output + ">) {\n" + body + "  tt.store %out, %r : !tt.ptr<" + output + ">\n  tt.return\n}\n";
+  return text + "%out: !tt.ptr<" + output + ">) {\n" + body + "  tt.store %out, %r : !tt.ptr<" + output +
+         ">\n  tt.return\n}\n";
 }
 
 std::string line_of(const std::string& text, const std::string& word) {
   const std::size_t at = text.find(word);
-  return at == std::string::npos ? "absent" : std::to_string(1 + std::count(text.begin(), text.begin() + static_cast<long>(at), '\n'));
+  return at == std::string::npos
+             ? "absent"
+             : std::to_string(1 + std::count(text.begin(), text.begin() + static_cast<long>(at), '\n'));
 }
 
 std::string line_of(const Finding& finding) {

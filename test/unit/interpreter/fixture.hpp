@@ -89,7 +89,8 @@ inline Finding finding(const Result& result, const std::string& kind) {
 }
 
 // A kernel that loads n elements through each input pointer (%x0, %x1, …), runs `body`, and stores %r through the last.
-std::string map_kernel(int n, const std::vector<std::string>& inputs, const std::string& output, const std::string& body);
+std::string map_kernel(int n, const std::vector<std::string>& inputs, const std::string& output,
+                       const std::string& body);
 // The same for scalars of the launch: parameters %x0 …; %r, of type `output`, is stored through the last pointer.
 std::string scalar_kernel(const std::vector<std::string>& inputs, const std::string& output, const std::string& body);
 

@@ -6,7 +6,8 @@
 namespace teeny::compiler::interpreter {
 namespace {
 
-// As in a layer norm's backward pass: each program adds a row of its own into one shared row under a lock; the first one
+// As in a layer norm's backward pass: each program adds a row of its own into one shared row under a lock; the first
+// one
 // stores, later ones add.
 const char* locked_sum(bool with_barrier) {
   static std::string text;
@@ -117,8 +118,10 @@ TEST(interpreter_clean, a_release_sequence_carries_every_program) {
   std::string kernel = last_reader("release");
   const std::string condition = "  %is_last = arith.cmpi eq, %done, %seven : i32\n";
   kernel.replace(kernel.find(condition), condition.size(),
-                 condition + "  %none = arith.constant 0 : i32\n  scf.if %is_last {\n    %seen = tt.atomic_rmw add, acquire, gpu, %counter, %none : "
-                             "(!tt.ptr<i32>, i32) -> i32\n  }\n");
+                 condition +
+                     "  %none = arith.constant 0 : i32\n  scf.if %is_last {\n    %seen = tt.atomic_rmw add, acquire, "
+                     "gpu, %counter, %none : "
+                     "(!tt.ptr<i32>, i32) -> i32\n  }\n");
   std::vector<float> part(8), out(1);
   std::vector<std::int32_t> counter(1, 0);
   Launch(kernel).buffer(part, false).buffer(counter).buffer(out, false).grid(8).clean();
@@ -127,7 +130,11 @@ TEST(interpreter_clean, a_release_sequence_carries_every_program) {
 
 TEST(interpreter_clean, programs_may_write_the_same_value) {
   std::vector<std::int32_t> out(1);
-  Launch(scalar_kernel({"i32"}, "i32", "  %r = arith.addi %x0, %x0 : i32\n")).integer(4).buffer(out, false).grid(6).clean();
+  Launch(scalar_kernel({"i32"}, "i32", "  %r = arith.addi %x0, %x0 : i32\n"))
+      .integer(4)
+      .buffer(out, false)
+      .grid(6)
+      .clean();
   EXPECT_EQ(out[0], 8);
 }
 
@@ -198,20 +205,22 @@ TEST(interpreter_clean, radii_follow_element_wise_operations_soundly_and_tightly
       {"  %c = arith.constant 1.0e6 : f32\n  %r = arith.minnumf %s, %c : f32\n", [](double v) { return v; }, 2},
   };
   for (const Chain& chain : chains) {
-    const std::string kernel = "tt.func @k(%x: !tt.ptr<f32>, %out: !tt.ptr<f32>) {\n"
+    const std::string kernel =
+        "tt.func @k(%x: !tt.ptr<f32>, %out: !tt.ptr<f32>) {\n"
         "  %l = tt.make_range {end = 8 : i32, start = 0 : i32} : tensor<8xi32>\n"
         "  %xs = tt.splat %x : !tt.ptr<f32> -> tensor<8x!tt.ptr<f32>>\n"
         "  %p = tt.addptr %xs, %l : tensor<8x!tt.ptr<f32>>, tensor<8xi32>\n  %v = tt.load %p : tensor<8x!tt.ptr<f32>>\n"
         "  %s = \"tt.reduce\"(%v) <{axis = 0 : i32}> ({\n  ^bb0(%a: f32, %b: f32):\n    %c = arith.addf %a, %b : f32\n"
-        "    tt.reduce.return %c : f32\n  }) : (tensor<8xf32>) -> f32\n" + std::string(chain.body) +
-        "  tt.store %out, %r : !tt.ptr<f32>\n  tt.return\n}";
+        "    tt.reduce.return %c : f32\n  }) : (tensor<8xf32>) -> f32\n" +
+        std::string(chain.body) + "  tt.store %out, %r : !tt.ptr<f32>\n  tt.return\n}";
     std::vector<float> x = {0.1f, 0.7f, 0.3f, 0.9f, 0.05f, 0.2f, 0.6f, 0.11f}, out(1);
     Result result = Launch(kernel).buffer(x).buffer(out, false).clean();
     const double radius = radius_of(result, out[0]);
     double sum = 0;
     for (float value : x) sum += value;
     const double spread = 2 * 7 * 0x1p-24 * sum;
-    const double change = std::max(std::fabs(chain.function(sum + spread) - chain.function(sum)), std::fabs(chain.function(sum - spread) - chain.function(sum)));
+    const double change = std::max(std::fabs(chain.function(sum + spread) - chain.function(sum)),
+                                   std::fabs(chain.function(sum - spread) - chain.function(sum)));
     const double expected = chain.function(sum);
     EXPECT_NEAR(out[0], expected, radius + chain.slack * 0x1p-24 * std::fabs(expected)) << chain.body;
     EXPECT_GE(radius, 0.4 * change) << chain.body;

@@ -26,7 +26,12 @@ const std::string count_and_last = R"(
 
 std::int32_t loop(std::int32_t lower, std::int32_t upper, std::int32_t step) {
   std::vector<std::int32_t> out(1, -1);
-  Launch(scalar_kernel({"i32", "i32", "i32"}, "i32", count_and_last)).integer(lower).integer(upper).integer(step).buffer(out, false).clean();
+  Launch(scalar_kernel({"i32", "i32", "i32"}, "i32", count_and_last))
+      .integer(lower)
+      .integer(upper)
+      .integer(step)
+      .buffer(out, false)
+      .clean();
   return out[0];
 }
 
@@ -165,9 +170,12 @@ tt.func @histogram(%x: !tt.ptr<i32>, %bins: !tt.ptr<i32>, %old: !tt.ptr<i32>) {
 template <class T>
 T atomic(const std::string& op, const std::string& type, T cell, T value) {
   std::vector<T> cells = {cell}, out = {value};
-  Launch("tt.func @atomic(%cell: !tt.ptr<" + type + ">, %in: !tt.ptr<" + type + ">) {\n  %v = tt.load %in : !tt.ptr<" + type + ">\n  %o = tt.atomic_rmw " + op +
-         ", relaxed, gpu, %cell, %v : (!tt.ptr<" + type + ">, " + type + ") -> " + type + "\n  tt.return\n}")
-      .buffer(cells).buffer(out).clean();
+  Launch("tt.func @atomic(%cell: !tt.ptr<" + type + ">, %in: !tt.ptr<" + type + ">) {\n  %v = tt.load %in : !tt.ptr<" +
+         type + ">\n  %o = tt.atomic_rmw " + op + ", relaxed, gpu, %cell, %v : (!tt.ptr<" + type + ">, " + type +
+         ") -> " + type + "\n  tt.return\n}")
+      .buffer(cells)
+      .buffer(out)
+      .clean();
   return cells[0];
 }
 
@@ -227,8 +235,10 @@ tt.func @copy(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>, %rows: i32, %columns: i32, %i:
   for (int i = 0; i < 4; ++i)
     for (int j = 0; j < 8; ++j) {
       const int row = 4 + i, column = j - 2;
-      if (row < 6 && column >= 0 && column < 9) EXPECT_EQ(y[i * 8 + j], x[row * 10 + column]);
-      else EXPECT_TRUE(std::isnan(y[i * 8 + j]));
+      if (row < 6 && column >= 0 && column < 9)
+        EXPECT_EQ(y[i * 8 + j], x[row * 10 + column]);
+      else
+        EXPECT_TRUE(std::isnan(y[i * 8 + j]));
     }
 }
 

@@ -16,14 +16,17 @@ std::vector<float> random_floats(std::size_t count, unsigned seed) {
 }
 
 // One tensor of `shape` ("4x8x") folded along an axis by `combine` (%a, %b to %c of `type`) into `result` elements.
-std::string fold_kernel(const std::string& op, const std::string& shape, const std::string& out_shape, int count, int out_count,
-                        const std::string& type, int axis, const std::string& combine, bool reverse = false) {
+std::string fold_kernel(const std::string& op, const std::string& shape, const std::string& out_shape, int count,
+                        int out_count, const std::string& type, int axis, const std::string& combine,
+                        bool reverse = false) {
   const std::string flat = std::to_string(count) + "x", out = std::to_string(out_count) + "x";
-  const std::string in = "tensor<" + shape + type + ">", result = out_shape.empty() ? type : "tensor<" + out_shape + type + ">";
+  const std::string in = "tensor<" + shape + type + ">",
+                    result = out_shape.empty() ? type : "tensor<" + out_shape + type + ">";
   std::string text = "tt.func @fold(%x: !tt.ptr<" + type + ">, %y: !tt.ptr<" + type + ">) {\n";
   auto pointers = [&](const std::string& name, const std::string& n, int size) {
     const std::string pointer = "tensor<" + n + "!tt.ptr<" + type + ">>";
-    text += "  %l" + name + " = tt.make_range {end = " + std::to_string(size) + " : i32, start = 0 : i32} : tensor<" + n + "i32>\n";
+    text += "  %l" + name + " = tt.make_range {end = " + std::to_string(size) + " : i32, start = 0 : i32} : tensor<" +
+            n + "i32>\n";
     text += "  %s" + name + " = tt.splat %" + name + " : !tt.ptr<" + type + "> -> " + pointer + "\n";
     text += "  %p" + name + " = tt.addptr %s" + name + ", %l" + name + " : " + pointer + ", tensor<" + n + "i32>\n";
     return pointer;
@@ -31,8 +34,9 @@ std::string fold_kernel(const std::string& op, const std::string& shape, const s
   const std::string px = pointers("x", flat, count), py = pointers("y", out, out_count);
   text += "  %f = tt.load %px : " + px + "\n  %t = tt.reshape %f : tensor<" + flat + type + "> -> " + in + "\n";
   text += "  %r = \"tt." + op + "\"(%t) <{axis = " + std::to_string(axis) + " : i32" +
-          (op == "scan" ? std::string(", reverse = ") + (reverse ? "true" : "false") : "") + "}> ({\n  ^bb0(%a: " + type + ", %b: " + type +
-          "):\n" + combine + "    tt." + op + ".return %c : " + type + "\n  }) : (" + in + ") -> " + result + "\n";
+          (op == "scan" ? std::string(", reverse = ") + (reverse ? "true" : "false") : "") +
+          "}> ({\n  ^bb0(%a: " + type + ", %b: " + type + "):\n" + combine + "    tt." + op + ".return %c : " + type +
+          "\n  }) : (" + in + ") -> " + result + "\n";
   text += out_shape.empty() ? "  %o = tt.splat %r : " + type + " -> tensor<" + out + type + ">\n"
                             : "  %o = tt.reshape %r : " + result + " -> tensor<" + out + type + ">\n";
   return text + "  tt.store %py, %o : " + py + "\n  tt.return\n}\n";
@@ -54,7 +58,10 @@ TEST(interpreter_folds, sums_follow_the_tree_for_any_length) {
   for (int n : {1, 2, 3, 5, 8, 13, 64, 100, 127, 1000}) {
     auto x = random_floats(n, n);
     std::vector<float> y(1);
-    Result result = Launch(fold_kernel("reduce", std::to_string(n) + "x", "", n, 1, "f32", 0, add_f32)).buffer(x).buffer(y, false).clean();
+    Result result = Launch(fold_kernel("reduce", std::to_string(n) + "x", "", n, 1, "f32", 0, add_f32))
+                        .buffer(x)
+                        .buffer(y, false)
+                        .clean();
     EXPECT_EQ(std::bit_cast<std::uint32_t>(y[0]), std::bit_cast<std::uint32_t>(tree_sum(x))) << n;
     double magnitude = 0;
     float chain = x[0];
@@ -77,7 +84,10 @@ TEST(interpreter_folds, reductions_along_every_axis_of_three) {
   Launch(fold_kernel("reduce", "4x8x16x", "8x16x", 512, 128, "i32", 0, add)).buffer(x).buffer(y0, false).clean();
   Launch(fold_kernel("reduce", "4x8x16x", "4x16x", 512, 64, "i32", 1, add)).buffer(x).buffer(y1, false).clean();
   Launch(fold_kernel("reduce", "4x8x16x", "4x8x", 512, 32, "i32", 2, add)).buffer(x).buffer(y2, false).clean();
-  Launch(fold_kernel("reduce", "4x8x16x", "4x16x", 512, 64, "i32", 1, "    %c = arith.maxsi %a, %b : i32\n")).buffer(x).buffer(largest, false).clean();
+  Launch(fold_kernel("reduce", "4x8x16x", "4x16x", 512, 64, "i32", 1, "    %c = arith.maxsi %a, %b : i32\n"))
+      .buffer(x)
+      .buffer(largest, false)
+      .clean();
   for (int i = 0; i < 4; ++i)
     for (int j = 0; j < 8; ++j)
       for (int k = 0; k < 16; ++k) {
@@ -93,7 +103,8 @@ TEST(interpreter_folds, size_one_axes_and_integer_valued_floats_are_exact) {
   for (int i = 0; i < 16; ++i) x[i] = 0.5f * static_cast<float>(i) - 3;
   Launch(fold_kernel("reduce", "16x1x", "16x", 16, 16, "f32", 1, add_f32)).buffer(x).buffer(y, false).clean();
   EXPECT_EQ(y, x);
-  Result result = Launch(fold_kernel("reduce", "16x1x", "1x", 16, 1, "f32", 0, add_f32)).buffer(x).buffer(one, false).clean();
+  Result result =
+      Launch(fold_kernel("reduce", "16x1x", "1x", 16, 1, "f32", 0, add_f32)).buffer(x).buffer(one, false).clean();
   EXPECT_EQ(one[0], 12.0f);
   EXPECT_EQ(radius_of(result, one[0]), 0.0);  // multiples of 1/2 far below 2^24 halves
 }
@@ -101,11 +112,17 @@ TEST(interpreter_folds, size_one_axes_and_integer_valued_floats_are_exact) {
 TEST(interpreter_folds, a_maximum_is_exact_and_a_product_is_not) {
   auto x = random_floats(40, 9);
   std::vector<float> y(1);
-  Result largest = Launch(fold_kernel("reduce", "40x", "", 40, 1, "f32", 0, "    %c = arith.maxnumf %a, %b : f32\n")).buffer(x).buffer(y, false).clean();
+  Result largest = Launch(fold_kernel("reduce", "40x", "", 40, 1, "f32", 0, "    %c = arith.maxnumf %a, %b : f32\n"))
+                       .buffer(x)
+                       .buffer(y, false)
+                       .clean();
   EXPECT_EQ(y[0], *std::max_element(x.begin(), x.end()));
   EXPECT_EQ(radius_of(largest, y[0]), 0.0);
   for (float& value : x) value = 1 + value / 8;
-  Result product = Launch(fold_kernel("reduce", "40x", "", 40, 1, "f32", 0, "    %c = arith.mulf %a, %b : f32\n")).buffer(x).buffer(y, false).clean();
+  Result product = Launch(fold_kernel("reduce", "40x", "", 40, 1, "f32", 0, "    %c = arith.mulf %a, %b : f32\n"))
+                       .buffer(x)
+                       .buffer(y, false)
+                       .clean();
   float chain = 1;
   for (float value : x) chain *= value;
   const double radius = radius_of(product, y[0]);
@@ -169,7 +186,8 @@ TEST(interpreter_folds, combine_regions_may_branch) {
 TEST(interpreter_folds, scans_keep_their_order_in_both_directions) {
   auto x = random_floats(100, 21);
   std::vector<float> y(100), z(100);
-  Result result = Launch(fold_kernel("scan", "100x", "100x", 100, 100, "f32", 0, add_f32)).buffer(x).buffer(y, false).clean();
+  Result result =
+      Launch(fold_kernel("scan", "100x", "100x", 100, 100, "f32", 0, add_f32)).buffer(x).buffer(y, false).clean();
   Launch(fold_kernel("scan", "100x", "100x", 100, 100, "f32", 0, add_f32, true)).buffer(x).buffer(z, false).clean();
   float forward = 0, backward = 0;
   for (int i = 0; i < 100; ++i) {
@@ -182,7 +200,10 @@ TEST(interpreter_folds, scans_keep_their_order_in_both_directions) {
   EXPECT_GT(radius_of(result, y[99]), radius_of(result, y[10]));
   std::vector<std::int32_t> table(16 * 32), columns(16 * 32);
   for (int i = 0; i < 512; ++i) table[i] = i;
-  Launch(fold_kernel("scan", "16x32x", "16x32x", 512, 512, "i32", 0, "    %c = arith.addi %a, %b : i32\n")).buffer(table).buffer(columns, false).clean();
+  Launch(fold_kernel("scan", "16x32x", "16x32x", 512, 512, "i32", 0, "    %c = arith.addi %a, %b : i32\n"))
+      .buffer(table)
+      .buffer(columns, false)
+      .clean();
   for (int i = 0; i < 16; ++i)
     for (int j = 0; j < 32; ++j) EXPECT_EQ(columns[i * 32 + j], 16 * i * (i + 1) + (i + 1) * j);
 }
@@ -217,19 +238,25 @@ tt.func @pairs(%x: !tt.ptr<i32>, %y: !tt.ptr<i32>) {
 
 // ---- matrix products
 
-std::string dot_kernel(int m, int n, int k, const std::string& in, const std::string& out, const std::string& precision) {
+std::string dot_kernel(int m, int n, int k, const std::string& in, const std::string& out,
+                       const std::string& precision) {
   auto pointers = [](const std::string& name, int rows, int columns, const std::string& type) {
     const std::string r = std::to_string(rows), c = std::to_string(columns), flat = std::to_string(rows * columns);
-    return "  %l" + name + " = tt.make_range {end = " + flat + " : i32, start = 0 : i32} : tensor<" + flat + "xi32>\n  %s" + name + " = tt.splat %" +
-           name + " : !tt.ptr<" + type + "> -> tensor<" + flat + "x!tt.ptr<" + type + ">>\n  %p" + name + " = tt.addptr %s" + name + ", %l" + name +
-           " : tensor<" + flat + "x!tt.ptr<" + type + ">>, tensor<" + flat + "xi32>\n  %v" + name + " = tt.load %p" + name + " : tensor<" + flat +
-           "x!tt.ptr<" + type + ">>\n  %t" + name + " = tt.reshape %v" + name + " : tensor<" + flat + "x" + type + "> -> tensor<" + r + "x" + c + "x" + type + ">\n";
+    return "  %l" + name + " = tt.make_range {end = " + flat + " : i32, start = 0 : i32} : tensor<" + flat +
+           "xi32>\n  %s" + name + " = tt.splat %" + name + " : !tt.ptr<" + type + "> -> tensor<" + flat + "x!tt.ptr<" +
+           type + ">>\n  %p" + name + " = tt.addptr %s" + name + ", %l" + name + " : tensor<" + flat + "x!tt.ptr<" +
+           type + ">>, tensor<" + flat + "xi32>\n  %v" + name + " = tt.load %p" + name + " : tensor<" + flat +
+           "x!tt.ptr<" + type + ">>\n  %t" + name + " = tt.reshape %v" + name + " : tensor<" + flat + "x" + type +
+           "> -> tensor<" + r + "x" + c + "x" + type + ">\n";
   };
-  const std::string ms = std::to_string(m), ns = std::to_string(n), ks = std::to_string(k), flat = std::to_string(m * n);
-  return "tt.func @dot(%a: !tt.ptr<" + in + ">, %b: !tt.ptr<" + in + ">, %c: !tt.ptr<" + out + ">) {\n" + pointers("a", m, k, in) + pointers("b", k, n, in) +
-         pointers("c", m, n, out) + "  %d = tt.dot %ta, %tb, %tc, inputPrecision = " + precision + " : tensor<" + ms + "x" + ks + "x" + in + "> * tensor<" + ks +
-         "x" + ns + "x" + in + "> -> tensor<" + ms + "x" + ns + "x" + out + ">\n  %o = tt.reshape %d : tensor<" + ms + "x" + ns + "x" + out + "> -> tensor<" + flat +
-         "x" + out + ">\n  tt.store %pc, %o : tensor<" + flat + "x!tt.ptr<" + out + ">>\n  tt.return\n}\n";
+  const std::string ms = std::to_string(m), ns = std::to_string(n), ks = std::to_string(k),
+                    flat = std::to_string(m * n);
+  return "tt.func @dot(%a: !tt.ptr<" + in + ">, %b: !tt.ptr<" + in + ">, %c: !tt.ptr<" + out + ">) {\n" +
+         pointers("a", m, k, in) + pointers("b", k, n, in) + pointers("c", m, n, out) +
+         "  %d = tt.dot %ta, %tb, %tc, inputPrecision = " + precision + " : tensor<" + ms + "x" + ks + "x" + in +
+         "> * tensor<" + ks + "x" + ns + "x" + in + "> -> tensor<" + ms + "x" + ns + "x" + out +
+         ">\n  %o = tt.reshape %d : tensor<" + ms + "x" + ns + "x" + out + "> -> tensor<" + flat + "x" + out +
+         ">\n  tt.store %pc, %o : tensor<" + flat + "x!tt.ptr<" + out + ">>\n  tt.return\n}\n";
 }
 
 TEST(interpreter_folds, dot_is_an_ascending_fused_chain_from_the_accumulator) {
