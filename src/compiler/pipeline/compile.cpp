@@ -68,8 +68,16 @@ mlir::OwningOpRef<mlir::ModuleOp> read_module(const CompileInput& input, mlir::M
 }
 
 tt::FuncOp kernel_of(mlir::ModuleOp module) {
-  for (auto function : module.getOps<tt::FuncOp>())
-    if (function.isPublic() && !function.isExternal()) return function;
+  tt::FuncOp kernel;
+  for (auto function : module.getOps<tt::FuncOp>()) {
+    if (!function.isPublic() || function.isExternal()) continue;
+    if (kernel)
+      throw Error(ErrorCode::invalid_argument,
+                  "compile: a module holds one kernel; got @" + kernel.getName().str() + " and @" +
+                      function.getName().str() + "\nhelp: make the others private, or compile them as modules of their own");
+    kernel = function;
+  }
+  if (kernel) return kernel;
   throw Error(ErrorCode::invalid_argument, "compile: the module has no public tt.func\nhelp: a kernel is a public function with a body");
 }
 
