@@ -25,7 +25,13 @@ struct BenchOptions {
   std::string filter;              // only benchmarks whose name contains this
   bool quick = false;              // fewer samples, for a smoke test
   std::function<void(const std::string&)> progress;
+  // Runs first_kernel_seconds() in a new process, with the folder as its program cache; negative: it could not be run.
+  // Without it the start-up benchmarks are left out.
+  std::function<double(const std::string& cache)> in_new_process;
 };
+
+// From nothing to the result of one vector add: opening the device, recording, finding or compiling, launching.
+double first_kernel_seconds();
 
 std::vector<BenchResult> run_cpu_bench(const Device& device, const BenchOptions& options);
 

@@ -8,8 +8,7 @@ namespace teeny::bench {
 
 class OpenBlas {
  public:
-  // Nothing where no libopenblas can be loaded. OPENBLAS_CORETYPE and OPENBLAS_L2_SIZE must be unset by then for its own
-  // choice of kernels: see clear_openblas_overrides.
+  // Nothing where no libopenblas can be loaded. Its kernels are the best that it has for this processor; version() names them.
   static std::optional<OpenBlas> load();
 
   void set_threads(int count) const { set_threads_(count); }
@@ -22,9 +21,7 @@ class OpenBlas {
   void (*set_threads_)(int) = nullptr;
   Gemm gemm_ = nullptr;
   char* (*config_)() = nullptr;
+  char* (*core_)() = nullptr;
 };
-
-// Unsets, in this process, the variables by which an environment may have pinned OpenBLAS to older kernels.
-void clear_openblas_overrides();
 
 }  // namespace teeny::bench

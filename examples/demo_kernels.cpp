@@ -134,13 +134,13 @@ Line run_layer_norm(const Device& device, const Sizes& sizes) {
 }
 
 Line run_matmul(const Device& device, const Sizes& sizes) {
-  kernels::MatMul<> kernel;
+  kernels::MatMul<> kernel{.BM = 256, .BN = 512, .BK = 128};
   if (sizes.matrix < 256) kernel.BM = kernel.BN = kernel.BK = 32;
   return run_product(device, kernel, "matmul", sizes.matrix, [](const MatrixProblem&, double x, int) { return x; });
 }
 
 Line run_matmul_bias_gelu(const Device& device, const Sizes& sizes) {
-  kernels::MatMul<kernels::Gelu> kernel{.BIAS = true};
+  kernels::MatMul<kernels::Gelu> kernel{.BM = 256, .BN = 512, .BK = 128, .BIAS = true};
   if (sizes.matrix < 256) kernel.BM = kernel.BN = kernel.BK = 32;
   return run_product(device, kernel, "matmul + bias + GELU", sizes.matrix,
                      [](const MatrixProblem& problem, double x, int col) { return gelu(x + problem.bias[col]); });

@@ -25,7 +25,7 @@ struct Gelu {
 // i32). Grid: {ceil(n / BN), ceil(m / BM)}.
 template <class Epilogue = Identity>
 struct MatMul {
-  int BM = 128, BN = 192, BK = 128;
+  int BM = 128, BN = 128, BK = 64;  // a CPU likes 256, 512, 128: its accumulator stays in the second-level cache
   bool BIAS = false;              // bias is read only where this is set; pass any buffer otherwise
   Epilogue epilogue = {};
   TEENY_PARAMETERS(a, b, bias, c, m, n, k, stride_a, stride_b, stride_c);
