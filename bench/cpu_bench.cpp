@@ -43,8 +43,9 @@ std::string to_text(const std::vector<BenchResult>& results) {
   Table table({"benchmark", "size", "threads", "time", "figure", "peer", "ratio", "wanted", ""});
   for (const BenchResult& r : results) {
     bool limit = r.unit == "ms" || r.unit == "us";
-    table.add({r.name, r.size, std::to_string(r.threads), duration(r.seconds), fixed(r.figure, 2) + " " + r.unit, r.peer,
-               limit ? "–" : fixed(r.ratio, 3), (limit ? "≤ " : "≥ ") + fixed(r.wanted, 2), r.reached() ? "reached" : "missed"});
+    table.add({r.name, r.size, std::to_string(r.threads), duration(r.seconds), fixed(r.figure, 2) + " " + r.unit,
+               r.peer, limit ? "–" : fixed(r.ratio, 3), (limit ? "≤ " : "≥ ") + fixed(r.wanted, 2),
+               r.reached() ? "reached" : "missed"});
   }
   return table.text();
 }
@@ -52,8 +53,16 @@ std::string to_text(const std::vector<BenchResult>& results) {
 std::string to_json(const std::vector<BenchResult>& results) {
   nlohmann::json list = nlohmann::json::array();
   for (const BenchResult& r : results)
-    list.push_back({{"name", r.name}, {"size", r.size}, {"threads", r.threads}, {"seconds", r.seconds}, {"figure", r.figure},
-                    {"unit", r.unit}, {"peer", r.peer}, {"ratio", r.ratio}, {"wanted", r.wanted}, {"reached", r.reached()}});
+    list.push_back({{"name", r.name},
+                    {"size", r.size},
+                    {"threads", r.threads},
+                    {"seconds", r.seconds},
+                    {"figure", r.figure},
+                    {"unit", r.unit},
+                    {"peer", r.peer},
+                    {"ratio", r.ratio},
+                    {"wanted", r.wanted},
+                    {"reached", r.reached()}});
   return list.dump(2);
 }
 

@@ -13,17 +13,17 @@ namespace teeny::bench {
 struct BenchResult {
   std::string name, size, peer;
   int threads = 1;
-  double seconds = 0;   // teeny's median
-  double figure = 0;    // in `unit`
-  std::string unit;     // "GB/s", "GFLOP/s", "GOP/s", "ms", "us"
+  double seconds = 0;  // teeny's median
+  double figure = 0;   // in `unit`
+  std::string unit;    // "GB/s", "GFLOP/s", "GOP/s", "ms", "us"
   double ratio = 0;
-  double wanted = 0;    // what ratio has to reach; for unit "ms"/"us" rows the limit that figure has to stay below
+  double wanted = 0;  // what ratio has to reach; for unit "ms"/"us" rows the limit that figure has to stay below
   bool reached() const { return unit == "ms" || unit == "us" ? figure <= wanted : ratio >= wanted; }
 };
 
 struct BenchOptions {
-  std::string filter;              // only benchmarks whose name contains this
-  bool quick = false;              // fewer samples, for a smoke test
+  std::string filter;  // only benchmarks whose name contains this
+  bool quick = false;  // fewer samples, for a smoke test
   std::function<void(const std::string&)> progress;
   // Runs first_kernel_seconds() in a new process, with the folder as its program cache; negative: it could not be run.
   // Without it the start-up benchmarks are left out.

@@ -18,14 +18,13 @@ namespace {
 // Eight arguments that do nothing but arrive.
 struct Nothing {
   int VALUE = 1;
-  void operator()(tl::Ptr<float> out, tl::i32 a, tl::i32 b, tl::i32 c, tl::f32 d, tl::f32 e, tl::i64 f, tl::i64 g) const {
+  void operator()(tl::Ptr<float> out, tl::i32 a, tl::i32 b, tl::i32 c, tl::f32 d, tl::f32 e, tl::i64 f,
+                  tl::i64 g) const {
     tl::store(out, tl::cast<float>(a + b + c) + d + e + tl::cast<float>(f + g) + VALUE);
   }
 };
 
-double now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // Compiles kernels that no cache has seen: `make(i)` differs in a constant for each i.
 template <class Make>
@@ -40,8 +39,13 @@ void add_compile_row(Suite& suite, const char* name, double limit_ms, Make make)
   }
   std::sort(samples.begin(), samples.end());
   double median = samples[samples.size() / 2];
-  suite.results.push_back({.name = name, .size = "a new kernel", .peer = "–", .seconds = median, .figure = median * 1e3,
-                           .unit = "ms", .wanted = limit_ms});
+  suite.results.push_back({.name = name,
+                           .size = "a new kernel",
+                           .peer = "–",
+                           .seconds = median,
+                           .figure = median * 1e3,
+                           .unit = "ms",
+                           .wanted = limit_ms});
 }
 
 // A folder of this benchmark's own for a program cache.
@@ -70,12 +74,20 @@ void add_start_row(Suite& suite, const char* name, double limit_ms, bool warm) {
   for (int i = 0; i < (suite.options.quick ? 2 : 9); ++i) {
     if (!warm) folder.empty();
     double seconds = suite.options.in_new_process(folder.path());
-    if (seconds < 0) throw Error(ErrorCode::device_failed, "bench: a new process did not run its kernel\nhelp: run `teeny bench --filter compile` for the reason");
+    if (seconds < 0)
+      throw Error(
+          ErrorCode::device_failed,
+          "bench: a new process did not run its kernel\nhelp: run `teeny bench --filter compile` for the reason");
     samples.push_back(seconds);
   }
   std::sort(samples.begin(), samples.end());
   double median = samples[samples.size() / 2];
-  suite.results.push_back({.name = name, .size = "vector add", .peer = "–", .seconds = median, .figure = median * 1e3, .unit = "ms",
+  suite.results.push_back({.name = name,
+                           .size = "vector add",
+                           .peer = "–",
+                           .seconds = median,
+                           .figure = median * 1e3,
+                           .unit = "ms",
                            .wanted = limit_ms});
 }
 
@@ -86,8 +98,13 @@ void add_launch_row(Suite& suite) {
   MeasureOptions options = suite.measure;
   options.calls_per_sample = 1000;
   Measurement time = measure([&] { handle({1}, out, 1, 2, 3, 4.0f, 5.0f, 6ll, 7ll); }, options);
-  suite.results.push_back({.name = "launch of a handle", .size = "8 arguments, grid of 1", .peer = "–", .seconds = time.median,
-                           .figure = time.median * 1e6, .unit = "us", .wanted = 0.5});
+  suite.results.push_back({.name = "launch of a handle",
+                           .size = "8 arguments, grid of 1",
+                           .peer = "–",
+                           .seconds = time.median,
+                           .figure = time.median * 1e6,
+                           .unit = "us",
+                           .wanted = 0.5});
 }
 
 }  // namespace
@@ -105,10 +122,14 @@ double first_kernel_seconds() {
 void latency_benchmarks(Suite& suite) {
   const Device& device = suite.device;
   auto x = device.buffer<float>(1 << 16), y = device.buffer<float>(1 << 16), z = device.buffer<float>(1 << 16);
-  add_compile_row(suite, "compile vector add", 20, [&](int i) { device.compile(kernels::VectorAdd{.BLOCK = 4096 + 16 * i}, x, y, z, 100); });
-  add_compile_row(suite, "compile softmax", 35, [&](int i) { device.compile(kernels::Softmax{.BLOCK = 1024 + 16 * i}, x, y, 1000); });
+  add_compile_row(suite, "compile vector add", 20,
+                  [&](int i) { device.compile(kernels::VectorAdd{.BLOCK = 4096 + 16 * i}, x, y, z, 100); });
+  add_compile_row(suite, "compile softmax", 35,
+                  [&](int i) { device.compile(kernels::Softmax{.BLOCK = 1024 + 16 * i}, x, y, 1000); });
   add_compile_row(suite, "compile matmul", 60, [&](int i) {
-    device.compile(kernels::MatMul<>{.BM = 256, .BN = 512, .BK = 128 + 4 * i}, x, y, z, z, 128, 128, 128, 128, 128, 128); });
+    device.compile(kernels::MatMul<>{.BM = 256, .BN = 512, .BK = 128 + 4 * i}, x, y, z, z, 128, 128, 128, 128, 128,
+                   128);
+  });
   add_start_row(suite, "first kernel of a process", 60, false);
   add_start_row(suite, "warm start from disk", 1, true);
   add_launch_row(suite);

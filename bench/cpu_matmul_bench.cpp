@@ -17,8 +17,12 @@ std::string cube(int n) { return std::to_string(n) + "³"; }
 template <class D, class Acc>
 struct Product {
   Product(const Device& device, int n)
-      : n(n), a(device.buffer<D>(std::size_t(n) * n)), b(device.buffer<D>(std::size_t(n) * n)), bias(device.buffer<Acc>(1)),
-        c(device.buffer<Acc>(std::size_t(n) * n)), handle(device.compile(kernel, a, b, bias, c, n, n, n, n, n, n)) {
+      : n(n),
+        a(device.buffer<D>(std::size_t(n) * n)),
+        b(device.buffer<D>(std::size_t(n) * n)),
+        bias(device.buffer<Acc>(1)),
+        c(device.buffer<Acc>(std::size_t(n) * n)),
+        handle(device.compile(kernel, a, b, bias, c, n, n, n, n, n, n)) {
     auto left = random_floats(std::size_t(n) * n, 6), right = random_floats(std::size_t(n) * n, 7);
     float scale = std::is_integral_v<D> ? 100.0f : 1.0f;
     for (std::size_t i = 0; i < left.size(); ++i) {
@@ -44,11 +48,19 @@ void f32_products(Suite& suite, const OpenBlas& blas) {
     for (int n : {512, 1024, 2048, 1000}) {
       Product<float, float> product(suite.device, n);
       auto peer_c = suite.device.template buffer<float>(std::size_t(n) * n);
-      PairMeasurement pair = measure_pair([&] { product(); }, [&] {
-        blas.sgemm(n, n, n, product.a.host_data(), product.b.host_data(), peer_c.host_data()); }, suite.measure);
-      suite.results.push_back({.name = "matmul f32", .size = cube(n), .peer = blas.version(), .threads = threads,
-                               .seconds = pair.first.median, .figure = product.operations() / pair.first.median * 1e-9,
-                               .unit = "GFLOP/s", .ratio = pair.ratio, .wanted = 0.95});
+      PairMeasurement pair =
+          measure_pair([&] { product(); },
+                       [&] { blas.sgemm(n, n, n, product.a.host_data(), product.b.host_data(), peer_c.host_data()); },
+                       suite.measure);
+      suite.results.push_back({.name = "matmul f32",
+                               .size = cube(n),
+                               .peer = blas.version(),
+                               .threads = threads,
+                               .seconds = pair.first.median,
+                               .figure = product.operations() / pair.first.median * 1e-9,
+                               .unit = "GFLOP/s",
+                               .ratio = pair.ratio,
+                               .wanted = 0.95});
     }
   }
   suite.device.set_parallel(all);
@@ -60,20 +72,29 @@ void dot_instruction_product(Suite& suite, const char* name, const char* unit, d
   Product<D, Acc> product(suite.device, 1024);
   Measurement time = measure([&] { product(); }, suite.measure);
   double rate = product.operations() / time.median;
-  suite.results.push_back({.name = name, .size = cube(1024), .peer = std::string("measured peak of ") + instruction,
-                           .threads = suite.threads, .seconds = time.median, .figure = rate * 1e-9, .unit = unit,
-                           .ratio = rate / peak, .wanted = 0.7});
+  suite.results.push_back({.name = name,
+                           .size = cube(1024),
+                           .peer = std::string("measured peak of ") + instruction,
+                           .threads = suite.threads,
+                           .seconds = time.median,
+                           .figure = rate * 1e-9,
+                           .unit = unit,
+                           .ratio = rate / peak,
+                           .wanted = 0.7});
 }
 
 }  // namespace
 
 void matmul_benchmarks(Suite& suite) {
   if (suite.wants("matmul f32")) {
-    if (auto blas = OpenBlas::load()) f32_products(suite, *blas);
-    else if (suite.options.progress) suite.options.progress("matmul f32 skipped: no libopenblas.so.0 is installed");
+    if (auto blas = OpenBlas::load())
+      f32_products(suite, *blas);
+    else if (suite.options.progress)
+      suite.options.progress("matmul f32 skipped: no libopenblas.so.0 is installed");
   }
   dot_instruction_product<bfloat16, float>(suite, "matmul bf16", "GFLOP/s", bf16_dot_peak(suite.threads), "vdpbf16ps");
-  dot_instruction_product<std::int8_t, std::int32_t>(suite, "matmul i8", "GOP/s", i8_dot_peak(suite.threads), "vpdpbusd");
+  dot_instruction_product<std::int8_t, std::int32_t>(suite, "matmul i8", "GOP/s", i8_dot_peak(suite.threads),
+                                                     "vpdpbusd");
 }
 
 }  // namespace teeny::bench

@@ -22,15 +22,21 @@ std::string mebibytes(std::size_t bytes) {
 
 // Times `ours` against the better of the peers and records GB/s of `bytes` moved.
 template <class Ours, class Plain, class Streamed>
-void add_stream_row(Suite& suite, const char* name, std::size_t array_bytes, double bytes, Ours ours, Plain plain, Streamed streamed) {
+void add_stream_row(Suite& suite, const char* name, std::size_t array_bytes, double bytes, Ours ours, Plain plain,
+                    Streamed streamed) {
   PairMeasurement with_plain = measure_pair(ours, plain, suite.measure);
   PairMeasurement with_streamed = measure_pair(ours, streamed, suite.measure);
   bool plain_is_better = with_plain.second.median <= with_streamed.second.median;
   const PairMeasurement& pair = plain_is_better ? with_plain : with_streamed;
-  suite.results.push_back({.name = name, .size = mebibytes(array_bytes),
-                           .peer = plain_is_better ? "plain loop" : "non-temporal loop", .threads = suite.threads,
-                           .seconds = pair.first.median, .figure = bytes / pair.first.median * 1e-9, .unit = "GB/s",
-                           .ratio = pair.ratio, .wanted = 0.95});
+  suite.results.push_back({.name = name,
+                           .size = mebibytes(array_bytes),
+                           .peer = plain_is_better ? "plain loop" : "non-temporal loop",
+                           .threads = suite.threads,
+                           .seconds = pair.first.median,
+                           .figure = bytes / pair.first.median * 1e-9,
+                           .unit = "GB/s",
+                           .ratio = pair.ratio,
+                           .wanted = 0.95});
 }
 
 void stream_group(Suite& suite, Team& team, std::size_t bytes) {
@@ -43,22 +49,25 @@ void stream_group(Suite& suite, Team& team, std::size_t bytes) {
   if (suite.wants("vector add")) {
     kernels::VectorAdd kernel;
     auto handle = suite.device.compile(kernel, x, y, out, count);
-    add_stream_row(suite, "vector add", bytes, 3.0 * bytes, [&] { handle({blocks(n, kernel.BLOCK)}, x, y, out, count); },
-                   split([=](std::size_t a, std::size_t b) { peers::add(px, py, po, a, b); }),
-                   split([=](std::size_t a, std::size_t b) { peers::add_non_temporal(px, py, po, a, b); }));
+    add_stream_row(
+        suite, "vector add", bytes, 3.0 * bytes, [&] { handle({blocks(n, kernel.BLOCK)}, x, y, out, count); },
+        split([=](std::size_t a, std::size_t b) { peers::add(px, py, po, a, b); }),
+        split([=](std::size_t a, std::size_t b) { peers::add_non_temporal(px, py, po, a, b); }));
   }
   if (suite.wants("copy")) {
     kernels::Copy kernel;
     auto handle = suite.device.compile(kernel, x, out, count);
-    add_stream_row(suite, "copy", bytes, 2.0 * bytes, [&] { handle({blocks(n, kernel.BLOCK)}, x, out, count); },
-                   split([=](std::size_t a, std::size_t b) { peers::copy(px, po, a, b); }),
-                   split([=](std::size_t a, std::size_t b) { peers::copy_non_temporal(px, po, a, b); }));
+    add_stream_row(
+        suite, "copy", bytes, 2.0 * bytes, [&] { handle({blocks(n, kernel.BLOCK)}, x, out, count); },
+        split([=](std::size_t a, std::size_t b) { peers::copy(px, po, a, b); }),
+        split([=](std::size_t a, std::size_t b) { peers::copy_non_temporal(px, po, a, b); }));
   }
   if (suite.wants("axpy")) {
     kernels::Axpy kernel;
     auto handle = suite.device.compile(kernel, 1e-3f, x, y, count);
     auto loop = split([=](std::size_t a, std::size_t b) { peers::axpy(1e-3f, px, py, a, b); });
-    add_stream_row(suite, "axpy", bytes, 3.0 * bytes, [&] { handle({blocks(n, kernel.BLOCK)}, 1e-3f, x, y, count); }, loop, loop);
+    add_stream_row(
+        suite, "axpy", bytes, 3.0 * bytes, [&] { handle({blocks(n, kernel.BLOCK)}, 1e-3f, x, y, count); }, loop, loop);
   }
 }
 
@@ -70,19 +79,38 @@ int power_of_two_above(int n) {
 
 // A row benchmark gives two rows: beside the C++ loop, and as a share of a copy of the same bytes.
 template <class Ours, class Loop>
-void add_row_result(Suite& suite, Team& team, const char* name, int rows, int columns, Ours ours, Loop loop, const float* from, float* to) {
+void add_row_result(Suite& suite, Team& team, const char* name, int rows, int columns, Ours ours, Loop loop,
+                    const float* from, float* to) {
   const double bytes = 2.0 * rows * columns * sizeof(float);
   const std::string size = std::to_string(rows) + " × " + std::to_string(columns);
-  PairMeasurement pair = measure_pair(ours, [&] { team.split(rows, 1, loop); }, suite.measure);
-  suite.results.push_back({.name = name, .size = size, .peer = "C++ loop, -O3 -march=native -ffast-math", .threads = suite.threads,
-                           .seconds = pair.first.median, .figure = bytes / pair.first.median * 1e-9, .unit = "GB/s",
-                           .ratio = pair.ratio, .wanted = 1.0});
+  PairMeasurement pair = measure_pair(
+      ours, [&] { team.split(rows, 1, loop); }, suite.measure);
+  suite.results.push_back({.name = name,
+                           .size = size,
+                           .peer = "C++ loop, -O3 -march=native -ffast-math",
+                           .threads = suite.threads,
+                           .seconds = pair.first.median,
+                           .figure = bytes / pair.first.median * 1e-9,
+                           .unit = "GB/s",
+                           .ratio = pair.ratio,
+                           .wanted = 1.0});
   const std::size_t n = static_cast<std::size_t>(rows) * columns;
-  PairMeasurement copy = measure_pair(ours, [&] { team.split(n, cache_line_floats, [&](std::size_t a, std::size_t b) {
-    peers::copy_non_temporal(from, to, a, b); }); }, suite.measure);
-  suite.results.push_back({.name = name, .size = size, .peer = "copy of the same bytes", .threads = suite.threads,
-                           .seconds = copy.first.median, .figure = bytes / copy.first.median * 1e-9, .unit = "GB/s",
-                           .ratio = copy.ratio, .wanted = 0.9});
+  PairMeasurement copy = measure_pair(
+      ours,
+      [&] {
+        team.split(n, cache_line_floats,
+                   [&](std::size_t a, std::size_t b) { peers::copy_non_temporal(from, to, a, b); });
+      },
+      suite.measure);
+  suite.results.push_back({.name = name,
+                           .size = size,
+                           .peer = "copy of the same bytes",
+                           .threads = suite.threads,
+                           .seconds = copy.first.median,
+                           .figure = bytes / copy.first.median * 1e-9,
+                           .unit = "GB/s",
+                           .ratio = copy.ratio,
+                           .wanted = 0.9});
 }
 
 void row_group(Suite& suite, Team& team, int columns) {
@@ -96,14 +124,17 @@ void row_group(Suite& suite, Team& team, int columns) {
   if (suite.wants("softmax")) {
     kernels::Softmax kernel{.BLOCK = power_of_two_above(columns)};
     auto handle = suite.device.compile(kernel, x, y, columns);
-    add_row_result(suite, team, "softmax", rows, columns, [&] { handle({rows}, x, y, columns); },
-                   [=](std::size_t first, std::size_t last) { peers::softmax(px, py, width, first, last); }, px, py);
+    add_row_result(
+        suite, team, "softmax", rows, columns, [&] { handle({rows}, x, y, columns); },
+        [=](std::size_t first, std::size_t last) { peers::softmax(px, py, width, first, last); }, px, py);
   }
   if (suite.wants("layer norm")) {
     kernels::LayerNorm kernel{.BLOCK = power_of_two_above(columns)};
     auto handle = suite.device.compile(kernel, x, w, b, y, columns, 1e-5f);
-    add_row_result(suite, team, "layer norm", rows, columns, [&] { handle({rows}, x, w, b, y, columns, 1e-5f); },
-                   [=](std::size_t first, std::size_t last) { peers::layer_norm(px, pw, pb, py, width, 1e-5f, first, last); }, px, py);
+    add_row_result(
+        suite, team, "layer norm", rows, columns, [&] { handle({rows}, x, w, b, y, columns, 1e-5f); },
+        [=](std::size_t first, std::size_t last) { peers::layer_norm(px, pw, pb, py, width, 1e-5f, first, last); }, px,
+        py);
   }
 }
 

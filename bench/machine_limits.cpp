@@ -66,13 +66,13 @@ void copy_non_temporal(float* to, const float* from, std::size_t count) {
 constexpr int chains = 12;  // more than latency times throughput of any current multiplier
 
 // The empty asm keeps every step: without it a compiler may fold the loop into a formula.
-#define TEENY_CHAINS(type, initial, step)    \
-  type value[chains];                        \
-  for (auto& v : value) v = initial;         \
-  for (std::int64_t i = 0; i < rounds; ++i)  \
-    for (auto& v : value) {                  \
-      v = step;                              \
-      asm volatile("" : "+v"(v));            \
+#define TEENY_CHAINS(type, initial, step)   \
+  type value[chains];                       \
+  for (auto& v : value) v = initial;        \
+  for (std::int64_t i = 0; i < rounds; ++i) \
+    for (auto& v : value) {                 \
+      v = step;                             \
+      asm volatile("" : "+v"(v));           \
     }
 
 __attribute__((target("avx512f"))) void fma_512(std::int64_t rounds) {
@@ -109,8 +109,11 @@ double copy_bandwidth(int threads, std::size_t bytes) {
   std::fill_n(from.get(), count, 1.0f);
   std::fill_n(to.get(), count, 0.0f);
   std::size_t share = count / threads / 64 * 64;
-  auto part = [&](auto copy) { return [&, copy](int i) { copy(to.get() + i * share, from.get() + i * share, share); }; };
-  double plain = best_round(threads, 20, part([](float* d, const float* s, std::size_t n) { std::memcpy(d, s, n * sizeof(float)); }));
+  auto part = [&](auto copy) {
+    return [&, copy](int i) { copy(to.get() + i * share, from.get() + i * share, share); };
+  };
+  double plain = best_round(
+      threads, 20, part([](float* d, const float* s, std::size_t n) { std::memcpy(d, s, n * sizeof(float)); }));
   double streamed = best_round(threads, 20, part(copy_non_temporal));
   return 2.0 * share * threads * sizeof(float) / std::min(plain, streamed);
 }

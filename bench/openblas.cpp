@@ -7,8 +7,8 @@ namespace teeny::bench {
 
 namespace {
 
-// Undoes what an environment may have pinned. OpenBLAS 0.3.21 takes AVX-512 processors that are newer than itself for SSE
-// ones and would be four times slower than it can be: there its AVX-512 kernels are named.
+// Undoes what an environment may have pinned. OpenBLAS 0.3.21 takes AVX-512 processors that are newer than itself for
+// SSE ones and would be four times slower than it can be: there its AVX-512 kernels are named.
 void choose_kernels() {
   unsetenv("OPENBLAS_CORETYPE");
   unsetenv("OPENBLAS_L2_SIZE");

@@ -9,7 +9,8 @@
 
 namespace teeny::bench::peers {
 
-void add(const float* __restrict x, const float* __restrict y, float* __restrict out, std::size_t first, std::size_t last) {
+void add(const float* __restrict x, const float* __restrict y, float* __restrict out, std::size_t first,
+         std::size_t last) {
   for (std::size_t i = first; i < last; ++i) out[i] = x[i] + y[i];
 }
 
@@ -23,9 +24,11 @@ void axpy(float alpha, const float* __restrict x, float* __restrict y, std::size
 
 // Shares start at multiples of 16 elements of 64-byte aligned arrays; what remains is done plainly.
 #if defined(__AVX512F__)
-void add_non_temporal(const float* __restrict x, const float* __restrict y, float* __restrict out, std::size_t first, std::size_t last) {
+void add_non_temporal(const float* __restrict x, const float* __restrict y, float* __restrict out, std::size_t first,
+                      std::size_t last) {
   std::size_t i = first;
-  for (; i + 16 <= last; i += 16) _mm512_stream_ps(out + i, _mm512_add_ps(_mm512_loadu_ps(x + i), _mm512_loadu_ps(y + i)));
+  for (; i + 16 <= last; i += 16)
+    _mm512_stream_ps(out + i, _mm512_add_ps(_mm512_loadu_ps(x + i), _mm512_loadu_ps(y + i)));
   _mm_sfence();
   add(x, y, out, i, last);
 }
@@ -36,7 +39,9 @@ void copy_non_temporal(const float* __restrict x, float* __restrict out, std::si
   copy(x, out, i, last);
 }
 #else
-void add_non_temporal(const float* x, const float* y, float* out, std::size_t first, std::size_t last) { add(x, y, out, first, last); }
+void add_non_temporal(const float* x, const float* y, float* out, std::size_t first, std::size_t last) {
+  add(x, y, out, first, last);
+}
 void copy_non_temporal(const float* x, float* out, std::size_t first, std::size_t last) { copy(x, out, first, last); }
 #endif
 
@@ -56,8 +61,8 @@ void softmax(const float* __restrict x, float* __restrict y, std::size_t columns
   }
 }
 
-void layer_norm(const float* __restrict x, const float* __restrict weight, const float* __restrict bias, float* __restrict y,
-                std::size_t columns, float eps, std::size_t first, std::size_t last) {
+void layer_norm(const float* __restrict x, const float* __restrict weight, const float* __restrict bias,
+                float* __restrict y, std::size_t columns, float eps, std::size_t first, std::size_t last) {
   for (std::size_t row = first; row < last; ++row) {
     const float* __restrict in = x + row * columns;
     float* __restrict out = y + row * columns;

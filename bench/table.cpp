@@ -32,7 +32,8 @@ std::string Table::text() const {
   std::string text;
   for (std::size_t r = 0; r < rows_.size(); ++r) {
     std::string line;
-    for (std::size_t i = 0; i < rows_[r].size(); ++i) line += rows_[r][i] + std::string(widths[i] - width_of(rows_[r][i]) + 2, ' ');
+    for (std::size_t i = 0; i < rows_[r].size(); ++i)
+      line += rows_[r][i] + std::string(widths[i] - width_of(rows_[r][i]) + 2, ' ');
     while (!line.empty() && line.back() == ' ') line.pop_back();
     text += line + "\n";
     if (r == 0) {

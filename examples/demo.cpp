@@ -16,8 +16,10 @@ struct Limits {
 };
 
 void progress(const std::string& text) {
-  if (isatty(STDERR_FILENO)) std::fprintf(stderr, "\r\033[K%s", text.c_str());
-  else if (!text.empty()) std::fprintf(stderr, "%s\n", text.c_str());
+  if (isatty(STDERR_FILENO))
+    std::fprintf(stderr, "\r\033[K%s", text.c_str());
+  else if (!text.empty())
+    std::fprintf(stderr, "%s\n", text.c_str());
 }
 
 Limits measure_limits(const DeviceInfo& device) {
@@ -28,9 +30,15 @@ Limits measure_limits(const DeviceInfo& device) {
 
 std::vector<std::string> row_of(const DeviceInfo& device, const Line& line, const Limits& limits) {
   double rate = line.work / line.seconds, limit = line.counts_bytes ? limits.bytes : limits.operations;
-  return {device.spec, line.kernel, line.size, bench::scientific(line.max_error), bench::duration(line.seconds),
+  return {device.spec,
+          line.kernel,
+          line.size,
+          bench::scientific(line.max_error),
+          bench::duration(line.seconds),
           bench::fixed(rate * 1e-9, 2) + (line.counts_bytes ? " GB/s" : " GFLOP/s"),
-          limit > 0 ? bench::fixed(100 * rate / limit, 0) + " %" : "–", line.passed() ? "right" : "WRONG", line.remark};
+          limit > 0 ? bench::fixed(100 * rate / limit, 0) + " %" : "–",
+          line.passed() ? "right" : "WRONG",
+          line.remark};
 }
 
 // Runs every kernel on one device; whether all were right.
@@ -65,8 +73,10 @@ int run(const std::vector<std::string>& named) {
     std::printf("%s: %s, compiled for %s\n", info.spec.c_str(), info.name.c_str(), info.target.c_str());
     right &= run_device(info, table);
   }
-  std::printf("\n%s\nmax error: against a float64 reference, relative above 1. of limit: of this machine's measured copy\n"
-              "bandwidth or multiply-add peak, all threads.\n", table.text().c_str());
+  std::printf(
+      "\n%s\nmax error: against a float64 reference, relative above 1. of limit: of this machine's measured copy\n"
+      "bandwidth or multiply-add peak, all threads.\n",
+      table.text().c_str());
   return right ? 0 : 1;
 }
 

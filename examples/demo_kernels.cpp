@@ -30,7 +30,11 @@ std::vector<int> sampled_rows(int rows) {
 }
 
 struct MatrixProblem {
-  explicit MatrixProblem(int n) : n(n), a(random_floats(std::size_t(n) * n, 21)), b(random_floats(std::size_t(n) * n, 22)), bias(random_floats(n, 23)) {}
+  explicit MatrixProblem(int n)
+      : n(n),
+        a(random_floats(std::size_t(n) * n, 21)),
+        b(random_floats(std::size_t(n) * n, 22)),
+        bias(random_floats(n, 23)) {}
 
   // The largest error of c over the sampled rows, where c should be finish(a·b, column).
   template <class Finish>
@@ -39,9 +43,11 @@ struct MatrixProblem {
     for (int row : sampled_rows(n)) {
       std::vector<double> exact(n, 0.0);
       for (int k = 0; k < n; ++k)
-        for (int col = 0; col < n; ++col) exact[col] += double(a[std::size_t(row) * n + k]) * b[std::size_t(k) * n + col];
+        for (int col = 0; col < n; ++col)
+          exact[col] += double(a[std::size_t(row) * n + k]) * b[std::size_t(k) * n + col];
       std::vector<float> got(c.begin() + std::size_t(row) * n, c.begin() + std::size_t(row + 1) * n);
-      worst = std::max(worst, max_error(got, [&](std::size_t col) { return finish(exact[col], static_cast<int>(col)); }));
+      worst =
+          std::max(worst, max_error(got, [&](std::size_t col) { return finish(exact[col], static_cast<int>(col)); }));
     }
     return worst;
   }
@@ -56,11 +62,19 @@ Line run_product(const Device& device, const Kernel& kernel, const char* name, i
   auto a = device.upload(problem.a), b = device.upload(problem.b), bias = device.upload(problem.bias);
   auto c = device.buffer<float>(std::size_t(n) * n);
   auto handle = device.compile(kernel, a, b, bias, c, n, n, n, n, n, n);
-  double seconds = time_launch(device, [&] { handle({blocks(n, kernel.BN), blocks(n, kernel.BM)}, a, b, bias, c, n, n, n, n, n, n); });
+  double seconds = time_launch(device, [&] {
+    handle({blocks(n, kernel.BN), blocks(n, kernel.BM)}, a, b, bias, c, n, n, n, n, n, n);
+  });
   // n products of numbers below 1, summed in f32 in some order: n·2^-24 times the typical magnitude of a partial sum.
   double tolerance = 4.0 * std::sqrt(double(n)) * n * 0x1p-24;
-  return {name, std::to_string(n) + "³", problem.error(c.download(), [&](double x, int col) { return finish(problem, x, col); }),
-          tolerance, seconds, 2.0 * n * n * n, false, {}};
+  return {name,
+          std::to_string(n) + "³",
+          problem.error(c.download(), [&](double x, int col) { return finish(problem, x, col); }),
+          tolerance,
+          seconds,
+          2.0 * n * n * n,
+          false,
+          {}};
 }
 
 }  // namespace
@@ -83,7 +97,13 @@ double max_error(const std::vector<float>& results, const std::function<double(s
 }
 
 double time_launch(const Device& device, const std::function<void()>& launch) {
-  return measure([&] { launch(); device.synchronize(); }, {.warm_up_seconds = 0, .minimum_seconds = 0.1, .minimum_samples = 3}).median;
+  return measure(
+             [&] {
+               launch();
+               device.synchronize();
+             },
+             {.warm_up_seconds = 0, .minimum_seconds = 0.1, .minimum_samples = 3})
+      .median;
 }
 
 Line run_vector_add(const Device& device, const Sizes& sizes) {
@@ -110,14 +130,20 @@ Line run_softmax(const Device& device, const Sizes& sizes) {
     for (int c = 0; c < columns; ++c) largest[r] = std::max(largest[r], double(row[c]));
     for (int c = 0; c < columns; ++c) sum[r] += std::exp(row[c] - largest[r]);
   }
-  double error = max_error(y.download(), [&](std::size_t i) { return std::exp(host[i] - largest[i / columns]) / sum[i / columns]; });
-  return {"softmax", std::to_string(rows) + " × " + std::to_string(columns), error, 1e-6, seconds, 2.0 * host.size() * sizeof(float), true, {}};
+  double error = max_error(y.download(),
+                           [&](std::size_t i) { return std::exp(host[i] - largest[i / columns]) / sum[i / columns]; });
+  return {"softmax", std::to_string(rows) + " × " + std::to_string(columns),
+          error,     1e-6,
+          seconds,   2.0 * host.size() * sizeof(float),
+          true,      {}};
 }
 
 Line run_layer_norm(const Device& device, const Sizes& sizes) {
   const int rows = sizes.rows, columns = sizes.columns;
-  auto host = random_floats(std::size_t(rows) * columns, 4), host_w = random_floats(columns, 5), host_b = random_floats(columns, 6);
-  auto x = device.upload(host), w = device.upload(host_w), b = device.upload(host_b), y = device.buffer<float>(host.size());
+  auto host = random_floats(std::size_t(rows) * columns, 4), host_w = random_floats(columns, 5),
+       host_b = random_floats(columns, 6);
+  auto x = device.upload(host), w = device.upload(host_w), b = device.upload(host_b),
+       y = device.buffer<float>(host.size());
   auto handle = device.compile(kernels::LayerNorm{.BLOCK = power_of_two_above(columns)}, x, w, b, y, columns, 1e-5f);
   double seconds = time_launch(device, [&] { handle({rows}, x, w, b, y, columns, 1e-5f); });
   std::vector<double> mean(rows, 0), scale(rows, 0);
@@ -129,8 +155,12 @@ Line run_layer_norm(const Device& device, const Sizes& sizes) {
     scale[r] = 1 / std::sqrt(scale[r] / columns + 1e-5);
   }
   double error = max_error(y.download(), [&](std::size_t i) {
-    return (host[i] - mean[i / columns]) * scale[i / columns] * host_w[i % columns] + host_b[i % columns]; });
-  return {"layer norm", std::to_string(rows) + " × " + std::to_string(columns), error, 4e-6, seconds, 2.0 * host.size() * sizeof(float), true, {}};
+    return (host[i] - mean[i / columns]) * scale[i / columns] * host_w[i % columns] + host_b[i % columns];
+  });
+  return {"layer norm", std::to_string(rows) + " × " + std::to_string(columns),
+          error,        4e-6,
+          seconds,      2.0 * host.size() * sizeof(float),
+          true,         {}};
 }
 
 Line run_matmul(const Device& device, const Sizes& sizes) {

@@ -77,7 +77,8 @@ Line run_digits(const Device& device, int rows) {
   digits.x.resize(std::size_t(rows) * pixels);
   auto x = device.upload(digits.x), w1 = device.upload(weights.w1), b1 = device.upload(weights.b1);
   auto w2 = device.upload(weights.w2), b2 = device.upload(weights.b2);
-  auto active = device.buffer<float>(std::size_t(rows) * hidden), logits = device.buffer<float>(std::size_t(rows) * classes);
+  auto active = device.buffer<float>(std::size_t(rows) * hidden),
+       logits = device.buffer<float>(std::size_t(rows) * classes);
   kernels::MatMul<kernels::Gelu> first{.BM = 64, .BN = 64, .BK = 64, .BIAS = true};
   kernels::MatMul<> second{.BM = 64, .BN = 16, .BK = 64, .BIAS = true};
   auto layer1 = device.compile(first, x, w1, b1, active, rows, hidden, pixels, pixels, hidden, hidden);

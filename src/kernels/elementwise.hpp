@@ -39,7 +39,8 @@ struct Axpy {
   void operator()(tl::f32 alpha, tl::Ptr<const float> x, tl::Ptr<float> y, tl::i32 n) const {
     auto at = tl::program_id(0) * BLOCK + tl::arange(0, BLOCK);
     auto mask = at < n;
-    tl::store(y + at, tl::fma(alpha, tl::load(x + at, {.mask = mask}), tl::load(y + at, {.mask = mask})), {.mask = mask});
+    tl::store(y + at, tl::fma(alpha, tl::load(x + at, {.mask = mask}), tl::load(y + at, {.mask = mask})),
+              {.mask = mask});
   }
 };
 

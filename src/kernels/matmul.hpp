@@ -21,12 +21,12 @@ struct Gelu {
   }
 };
 
-// c[m, n] = epilogue(a[m, k] · b[k, n] (+ bias[n])): row-major with the given row strides, accumulated in f32 (integers in
-// i32). Grid: {ceil(n / BN), ceil(m / BM)}.
+// c[m, n] = epilogue(a[m, k] · b[k, n] (+ bias[n])): row-major with the given row strides, accumulated in f32 (integers
+// in i32). Grid: {ceil(n / BN), ceil(m / BM)}.
 template <class Epilogue = Identity>
 struct MatMul {
   int BM = 128, BN = 128, BK = 64;  // a CPU likes 256, 512, 128: its accumulator stays in the second-level cache
-  bool BIAS = false;              // bias is read only where this is set; pass any buffer otherwise
+  bool BIAS = false;                // bias is read only where this is set; pass any buffer otherwise
   Epilogue epilogue = {};
   TEENY_PARAMETERS(a, b, bias, c, m, n, k, stride_a, stride_b, stride_c);
 

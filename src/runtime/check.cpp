@@ -48,19 +48,32 @@ T read(const std::byte* at) {
 
 double as_double(DType dtype, const std::byte* at) {
   switch (dtype) {
-    case DType::boolean: return read<std::uint8_t>(at) != 0;
-    case DType::i8: return read<std::int8_t>(at);
-    case DType::i16: return read<std::int16_t>(at);
-    case DType::i32: return read<std::int32_t>(at);
-    case DType::i64: return static_cast<double>(read<std::int64_t>(at));
-    case DType::u8: return read<std::uint8_t>(at);
-    case DType::u16: return read<std::uint16_t>(at);
-    case DType::u32: return read<std::uint32_t>(at);
-    case DType::u64: return static_cast<double>(read<std::uint64_t>(at));
-    case DType::f16: return static_cast<float>(read<half>(at));
-    case DType::bf16: return static_cast<float>(read<bfloat16>(at));
-    case DType::f32: return read<float>(at);
-    case DType::f64: return read<double>(at);
+    case DType::boolean:
+      return read<std::uint8_t>(at) != 0;
+    case DType::i8:
+      return read<std::int8_t>(at);
+    case DType::i16:
+      return read<std::int16_t>(at);
+    case DType::i32:
+      return read<std::int32_t>(at);
+    case DType::i64:
+      return static_cast<double>(read<std::int64_t>(at));
+    case DType::u8:
+      return read<std::uint8_t>(at);
+    case DType::u16:
+      return read<std::uint16_t>(at);
+    case DType::u32:
+      return read<std::uint32_t>(at);
+    case DType::u64:
+      return static_cast<double>(read<std::uint64_t>(at));
+    case DType::f16:
+      return static_cast<float>(read<half>(at));
+    case DType::bf16:
+      return static_cast<float>(read<bfloat16>(at));
+    case DType::f32:
+      return read<float>(at);
+    case DType::f64:
+      return read<double>(at);
   }
   return 0;
 }
@@ -68,12 +81,14 @@ double as_double(DType dtype, const std::byte* at) {
 // Compares one buffer of the device with its twin.
 class Comparison {
  public:
-  Comparison(const std::string& argument, DType dtype, const runtime::Radii& radii, std::uint64_t twin_address, CheckReport& report)
+  Comparison(const std::string& argument, DType dtype, const runtime::Radii& radii, std::uint64_t twin_address,
+             CheckReport& report)
       : argument_(argument), dtype_(dtype), radii_(radii), twin_address_(twin_address), report_(report) {}
 
   void run(const std::vector<std::byte>& got, const std::vector<std::byte>& expected) {
     const std::size_t width = size_of(dtype_);
-    auto next = std::lower_bound(radii_.begin(), radii_.end(), twin_address_, [](const auto& r, std::uint64_t at) { return r.first < at; });
+    auto next = std::lower_bound(radii_.begin(), radii_.end(), twin_address_,
+                                 [](const auto& r, std::uint64_t at) { return r.first < at; });
     for (std::size_t at = 0; at + width <= got.size(); at += width) {
       while (next != radii_.end() && next->first < twin_address_ + at) ++next;
       const double radius = next != radii_.end() && next->first == twin_address_ + at ? next->second : 0;
@@ -93,7 +108,8 @@ class Comparison {
       return;
     }
     ++report_.mismatched;
-    if (report_.mismatches.size() < most_mismatches_kept) report_.mismatches.push_back({argument_, element, a, b, radius});
+    if (report_.mismatches.size() < most_mismatches_kept)
+      report_.mismatches.push_back({argument_, element, a, b, radius});
   }
 
   const std::string& argument_;
@@ -132,7 +148,8 @@ CheckReport check_program(runtime::DeviceState* device, const RecordedKernelPtr&
   CheckReport report;
   runtime::Radii radii;
   try {
-    launch_with_radii(interpreter, find_program(interpreter, kernel, options), kernel, grid, nullptr, theirs.data(), count, &radii);
+    launch_with_radii(interpreter, find_program(interpreter, kernel, options), kernel, grid, nullptr, theirs.data(),
+                      count, &radii);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::check_failed) throw;
     report.findings = error.what();
@@ -154,8 +171,8 @@ std::string to_text(const CheckReport& report) {
   if (report.mismatched > 0)
     text += std::to_string(report.mismatched) + " of " + std::to_string(report.compared) + " elements are wrong\n";
   for (const Mismatch& m : report.mismatches)
-    text += "  " + m.argument + "[" + std::to_string(m.element) + "]: got " + number(m.got) + ", expected " + number(m.expected) +
-            (m.radius > 0 ? " within " + number(m.radius) : " exactly") + "\n";
+    text += "  " + m.argument + "[" + std::to_string(m.element) + "]: got " + number(m.got) + ", expected " +
+            number(m.expected) + (m.radius > 0 ? " within " + number(m.radius) : " exactly") + "\n";
   return text;
 }
 

@@ -20,26 +20,27 @@ DType dtype_of_text(const std::string& text) {
   if (text == "i1") return DType::boolean;
   for (int i = 0; i < dtype_count; ++i)
     if (text == name_of(static_cast<DType>(i))) return static_cast<DType>(i);
-  throw Error(ErrorCode::unsupported, "read: arguments of type " + text + " cannot be given by a launch; expected numbers or pointers to them"
-                                      "\nhelp: pass a pointer and let the kernel cast it");
+  throw Error(ErrorCode::unsupported, "read: arguments of type " + text +
+                                          " cannot be given by a launch; expected numbers or pointers to them"
+                                          "\nhelp: pass a pointer and let the kernel cast it");
 }
 
 std::vector<Parameter> parameters_of(const std::string& metadata) {
   std::vector<Parameter> parameters;
   const nlohmann::json read = nlohmann::json::parse(metadata);  // outlives the loop over a part of it
   for (const nlohmann::json& argument : read.at("arguments"))
-    parameters.push_back({dtype_of_text(argument.at("type").get<std::string>()), argument.at("pointer").get<bool>(), false});
+    parameters.push_back(
+        {dtype_of_text(argument.at("type").get<std::string>()), argument.at("pointer").get<bool>(), false});
   return parameters;
 }
 
 // The same width and both floats of one format, or neither a float.
-bool same_storage(DType a, DType b) {
-  return a == b || (size_of(a) == size_of(b) && !is_float(a) && !is_float(b));
-}
+bool same_storage(DType a, DType b) { return a == b || (size_of(a) == size_of(b) && !is_float(a) && !is_float(b)); }
 
 }  // namespace
 
-TextKernel TextKernel::read(const Device& device, std::string_view text, const std::string& name, const CompileOptions& options) {
+TextKernel TextKernel::read(const Device& device, std::string_view text, const std::string& name,
+                            const CompileOptions& options) {
   runtime::CompileRequest request;
   request.body.assign(text.begin(), text.end());
   request.is_text = true;
@@ -53,27 +54,34 @@ TextKernel TextKernel::read(const Device& device, std::string_view text, const s
     unread.kernel = name;
     throw runtime::diagnostics_error(unread, result.diagnostics, request.target, {});
   }
-  auto kernel = std::make_shared<const detail::RecordedKernel>(name, std::move(request.body), parameters_of(result.metadata));
+  auto kernel =
+      std::make_shared<const detail::RecordedKernel>(name, std::move(request.body), parameters_of(result.metadata));
   return {device.state(), detail::find_program(device.state(), kernel, options), kernel};
 }
 
 void TextKernel::operator()(Grid grid, std::span<const TextArgument> arguments) const {
   const std::vector<Parameter>& wanted = parameters();
   if (arguments.size() != wanted.size())
-    wrong(*kernel_, "one argument a parameter; got " + std::to_string(arguments.size()) + ", expected " + std::to_string(wanted.size()),
+    wrong(*kernel_,
+          "one argument a parameter; got " + std::to_string(arguments.size()) + ", expected " +
+              std::to_string(wanted.size()),
           "compare with the function's arguments in the text");
   std::vector<detail::LaunchArgument> slots(arguments.size());
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const TextArgument& argument = arguments[i];
     if (argument.is_buffer() != wanted[i].pointer)
-      wrong(*kernel_, kernel_->parameter_name(i) + (wanted[i].pointer ? " is a pointer; got a number, expected a buffer" : " is a number; got a buffer, expected a number"),
+      wrong(*kernel_,
+            kernel_->parameter_name(i) + (wanted[i].pointer ? " is a pointer; got a number, expected a buffer"
+                                                            : " is a number; got a buffer, expected a number"),
             "compare with the function's arguments in the text");
     if (!argument.is_buffer()) {
       slots[i].bits = argument.bits(*kernel_, i);
       continue;
     }
     if (!same_storage(argument.buffer().dtype(), wanted[i].dtype))
-      wrong(*kernel_, kernel_->parameter_name(i) + " points to " + name_of(wanted[i].dtype) + "; got a buffer of " + name_of(argument.buffer().dtype()),
+      wrong(*kernel_,
+            kernel_->parameter_name(i) + " points to " + name_of(wanted[i].dtype) + "; got a buffer of " +
+                name_of(argument.buffer().dtype()),
             "make a buffer of that type");
     slots[i] = {argument.buffer().view().address, &argument.buffer().view()};
   }

@@ -36,7 +36,8 @@ int run_bench(Options& options) {
   Device device = Device::open(options.device);
   if (!device.info().target.starts_with("cpu"))
     throw Error(ErrorCode::unsupported, "bench: device " + options.device + " has no benchmarks; got target '" +
-                device.info().target + "', expected a CPU\nhelp: run `teeny bench --device cpu`");
+                                            device.info().target +
+                                            "', expected a CPU\nhelp: run `teeny bench --device cpu`");
   bool terminal = isatty(STDERR_FILENO);
   options.bench.progress = [terminal](const std::string& what) {
     std::cerr << (terminal ? "\r\033[K" : "") << what << " …" << (terminal ? "" : "\n") << std::flush;
@@ -60,7 +61,8 @@ void add_bench(CLI::App& app, Action& action) {
   command->callback([&action, options] { action = [options] { return run_bench(*options); }; });
   CLI::App* first = app.add_subcommand("first-kernel", "Print the seconds that one kernel takes from nothing");
   first->group("");  // for `bench`, not for people
-  first->callback([&action] { action = [] { return std::printf("%.9f\n", bench::first_kernel_seconds()) > 0 ? 0 : 1; }; });
+  first->callback(
+      [&action] { action = [] { return std::printf("%.9f\n", bench::first_kernel_seconds()) > 0 ? 0 : 1; }; });
 }
 
 }  // namespace teeny::command

@@ -11,12 +11,15 @@ namespace teeny::command {
 
 namespace {
 
-std::string gibibytes(std::uint64_t bytes) { return bytes == 0 ? "–" : bench::fixed(double(bytes) / (1 << 30), 1) + " GiB"; }
+std::string gibibytes(std::uint64_t bytes) {
+  return bytes == 0 ? "–" : bench::fixed(double(bytes) / (1 << 30), 1) + " GiB";
+}
 
 int print_text() {
   bench::Table table({"device", "name", "target", "memory", "parallel"});
   for (const DeviceInfo& device : devices())
-    table.add({device.spec, device.name, device.target, gibibytes(device.memory_bytes), std::to_string(device.parallel)});
+    table.add(
+        {device.spec, device.name, device.target, gibibytes(device.memory_bytes), std::to_string(device.parallel)});
   std::cout << table.text();
   return 0;
 }
@@ -24,8 +27,12 @@ int print_text() {
 int print_json() {
   nlohmann::json list = nlohmann::json::array();
   for (const DeviceInfo& device : devices())
-    list.push_back({{"device", device.spec}, {"name", device.name}, {"target", device.target},
-                    {"memory_bytes", device.memory_bytes}, {"cache_bytes", device.cache_bytes}, {"parallel", device.parallel}});
+    list.push_back({{"device", device.spec},
+                    {"name", device.name},
+                    {"target", device.target},
+                    {"memory_bytes", device.memory_bytes},
+                    {"cache_bytes", device.cache_bytes},
+                    {"parallel", device.parallel}});
   std::cout << list.dump(2) << "\n";
   return 0;
 }

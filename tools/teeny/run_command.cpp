@@ -22,7 +22,7 @@ struct Options {
 // What an --arg says, and where its result goes.
 struct Given {
   std::optional<TextArgument> argument;
-  std::string output;   // a .npy file to write afterwards, or empty
+  std::string output;  // a .npy file to write afterwards, or empty
   std::vector<std::size_t> shape;
   bool print = false;
 };
@@ -39,7 +39,8 @@ Grid parse_grid(const std::string& text) {
   while (std::getline(in, part, ',')) {
     char* end = nullptr;
     long value = std::strtol(part.c_str(), &end, 10);
-    if (count == 3 || part.empty() || *end) wrong("--grid takes up to three numbers; got '" + text + "', expected x,y,z", "write --grid 4 or --grid 4,2,1");
+    if (count == 3 || part.empty() || *end)
+      wrong("--grid takes up to three numbers; got '" + text + "', expected x,y,z", "write --grid 4 or --grid 4,2,1");
     axis[count++] = value;
   }
   return {axis[0], axis[1], axis[2]};
@@ -64,7 +65,10 @@ NpyArray generate(const std::string& how, DType dtype, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     double random = static_cast<double>(state >> 11) * 0x1p-53;
-    double value = how == "ones" ? 1 : how == "arange" ? static_cast<double>(i) : how == "random" ? (is_float(dtype) ? 2 * random - 1 : random * 100) : 0;
+    double value = how == "ones"     ? 1
+                   : how == "arange" ? static_cast<double>(i)
+                   : how == "random" ? (is_float(dtype) ? 2 * random - 1 : random * 100)
+                                     : 0;
     array.set(i, value);
   }
   return array;
@@ -87,7 +91,8 @@ Given parse_argument(const Device& device, const std::string& text) {
     long count = second == std::string::npos ? 0 : std::strtol(rest.c_str() + second + 1, nullptr, 10);
     bool known = how == "zeros" || how == "ones" || how == "random" || how == "arange";
     if (!known || !dtype || count <= 0)
-      wrong("--arg '" + text + "' is no generated buffer; expected zeros|ones|arange|random:DTYPE:COUNT", "for example --arg random:f32:4096");
+      wrong("--arg '" + text + "' is no generated buffer; expected zeros|ones|arange|random:DTYPE:COUNT",
+            "for example --arg random:f32:4096");
     given.shape = {static_cast<std::size_t>(count)};
     given.argument = upload(device, generate(how, *dtype, static_cast<std::size_t>(count)));
     given.print = given.output.empty();
@@ -100,7 +105,8 @@ Given parse_argument(const Device& device, const std::string& text) {
     return given;
   }
   double real = std::strtod(source.c_str(), &end);
-  if (source.empty() || *end) wrong("--arg '" + text + "' is neither a number, a .npy file nor a generated buffer", "see teeny run --help");
+  if (source.empty() || *end)
+    wrong("--arg '" + text + "' is neither a number, a .npy file nor a generated buffer", "see teeny run --help");
   given.argument = real;
   return given;
 }
@@ -113,7 +119,8 @@ void show(std::size_t index, const NpyArray& array) {
 
 int run(const Options& options) {
   std::ifstream file(options.file, std::ios::binary);
-  if (!file) throw Error(ErrorCode::io, "run: " + options.file + " could not be read\nhelp: give the path of a .ttir file");
+  if (!file)
+    throw Error(ErrorCode::io, "run: " + options.file + " could not be read\nhelp: give the path of a .ttir file");
   std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   Device device = options.device.empty() ? Device::open() : Device::open(options.device);
   TextKernel kernel = TextKernel::read(device, text, options.file);
@@ -144,10 +151,13 @@ void add_run(CLI::App& app, Action& action) {
   command->add_option("file", options->file, "The .ttir file")->required();
   command->add_option("--device", options->device, "The device; TEENY_DEVICE or the best one where not given");
   command->add_option("--grid", options->grid, "Programs along x,y,z")->capture_default_str();
-  command->add_option("--arg", options->arguments,
-                      "One for each argument, in order: a number, FILE.npy, or zeros|ones|arange|random:DTYPE:COUNT; "
-                      "append >OUT.npy to a buffer to keep what it holds afterwards")
-      ->expected(1)->take_all()->allow_extra_args(false);
+  command
+      ->add_option("--arg", options->arguments,
+                   "One for each argument, in order: a number, FILE.npy, or zeros|ones|arange|random:DTYPE:COUNT; "
+                   "append >OUT.npy to a buffer to keep what it holds afterwards")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
   command->callback([&action, options] { action = [options] { return run(*options); }; });
 }
 

@@ -84,8 +84,10 @@ int32_t boundary_interpret(const teeny_interpret_request* request, teeny_interpr
   });
   *result = {};
   auto kept = std::make_unique<InterpretOwner>();
-  if (run.ok) *kept = std::move(*owner);  // otherwise its state may be half written
-  else kept->findings = give_up(("interpret: " + run.failure).c_str());
+  if (run.ok)
+    *kept = std::move(*owner);  // otherwise its state may be half written
+  else
+    kept->findings = give_up(("interpret: " + run.failure).c_str());
   result->ok = kept->output.ok;
   result->findings = kept->findings.c_str();
   result->radius_addresses = kept->output.radius_addresses.data();
@@ -106,8 +108,13 @@ void boundary_release_interpret(teeny_interpret_result* result) {
 
 extern "C" TEENY_EXPORT const teeny_compiler_api* teeny_compiler_entry(void) {
   using namespace teeny::compiler;
-  static const teeny_compiler_api api = {TEENY_COMPILER_ABI_VERSION, teeny::trace::format_version, TEENY_BUILD_ID,
-                                         boundary_compile, boundary_release_compile, boundary_interpret,
-                                         boundary_release_interpret, boundary_print_tt};
+  static const teeny_compiler_api api = {TEENY_COMPILER_ABI_VERSION,
+                                         teeny::trace::format_version,
+                                         TEENY_BUILD_ID,
+                                         boundary_compile,
+                                         boundary_release_compile,
+                                         boundary_interpret,
+                                         boundary_release_interpret,
+                                         boundary_print_tt};
   return &api;
 }

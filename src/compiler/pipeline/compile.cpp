@@ -74,11 +74,13 @@ tt::FuncOp kernel_of(mlir::ModuleOp module) {
     if (kernel)
       throw Error(ErrorCode::invalid_argument,
                   "compile: a module holds one kernel; got @" + kernel.getName().str() + " and @" +
-                      function.getName().str() + "\nhelp: make the others private, or compile them as modules of their own");
+                      function.getName().str() +
+                      "\nhelp: make the others private, or compile them as modules of their own");
     kernel = function;
   }
   if (kernel) return kernel;
-  throw Error(ErrorCode::invalid_argument, "compile: the module has no public tt.func\nhelp: a kernel is a public function with a body");
+  throw Error(ErrorCode::invalid_argument,
+              "compile: the module has no public tt.func\nhelp: a kernel is a public function with a body");
 }
 
 nlohmann::json describe_arguments(tt::FuncOp function) {
@@ -92,7 +94,8 @@ nlohmann::json describe_arguments(tt::FuncOp function) {
   return list;
 }
 
-// Vector accesses of a CPU need no alignment and its addresses are 64 bits wide, so such facts would only make more variants.
+// Vector accesses of a CPU need no alignment and its addresses are 64 bits wide, so such facts would only make more
+// variants.
 bool target_uses(std::string_view target, const teeny_fact& fact) {
   if (target == "interpreter") return false;
   if (target.starts_with("cpu")) return fact.kind == TEENY_FACT_EQUALS_ONE || fact.kind == TEENY_FACT_EXCEEDS_CACHE;
@@ -130,7 +133,8 @@ void make_interpreter_program(Compilation& job, mlir::ModuleOp module) {
 }
 
 void make_cpu_program(Compilation& job, mlir::ModuleOp module) {
-  CpuProgram program = build_cpu_program(module, job.input.target, job.input.options, job.dumps("llvm"), job.dumps("asm"));
+  CpuProgram program =
+      build_cpu_program(module, job.input.target, job.input.options, job.dumps("llvm"), job.dumps("asm"));
   for (auto& [name, milliseconds] : program.phases) job.phases[name] = milliseconds;
   if (!program.llvm_text.empty()) job.dump("llvm", program.llvm_text);
   if (!program.assembly.empty()) job.dump("asm", program.assembly);
@@ -154,11 +158,16 @@ void compile_here(Compilation& job) {
   try {
     auto module = prepare(job, *context);
     std::string_view target = job.input.target;
-    if (job.input.analyse_only) {}  // relevant_facts is all that was asked for
-    else if (target == "interpreter") make_interpreter_program(job, *module);
-    else if (target == "cpu" || target.starts_with("cpu:")) make_cpu_program(job, *module);
-    else throw Error(ErrorCode::unsupported, "compile: unknown target; got '" + job.input.target +
-                     "', expected cpu:… or interpreter\nhelp: `teeny devices` lists the targets of this machine");
+    if (job.input.analyse_only) {
+    }  // relevant_facts is all that was asked for
+    else if (target == "interpreter")
+      make_interpreter_program(job, *module);
+    else if (target == "cpu" || target.starts_with("cpu:"))
+      make_cpu_program(job, *module);
+    else
+      throw Error(ErrorCode::unsupported,
+                  "compile: unknown target; got '" + job.input.target +
+                      "', expected cpu:… or interpreter\nhelp: `teeny devices` lists the targets of this machine");
     job.output.ok = !log.has_error();
   } catch (const std::exception& error) {
     report(log, error);
@@ -174,7 +183,8 @@ CompileOutput run(CompileInput input, void (*work)(Compilation&)) {
   IsolatedResult result = run_isolated([job, work] { work(*job); });
   if (result.ok) return std::move(job->output);
   CompileOutput failed;  // the job's own state may be half written
-  failed.messages.push_back({"error", "compile: LLVM gave up; " + result.failure, "the compile's reproducer shows the kernel", -1, {}, {}});
+  failed.messages.push_back(
+      {"error", "compile: LLVM gave up; " + result.failure, "the compile's reproducer shows the kernel", -1, {}, {}});
   return failed;
 }
 

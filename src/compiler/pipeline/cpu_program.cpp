@@ -47,7 +47,8 @@ CpuProgram build_cpu_program(mlir::ModuleOp module, const std::string& target, c
   auto timed = [&](const char* name, auto&& work) {
     auto start = std::chrono::steady_clock::now();
     work();
-    program.phases.emplace_back(name, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+    program.phases.emplace_back(
+        name, std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
   };
   cpu::CpuTarget cpu_target = cpu::parse_target(target);
   llvm::LLVMContext context;
@@ -59,7 +60,8 @@ CpuProgram build_cpu_program(mlir::ModuleOp module, const std::string& target, c
   timed("emit", [&] { code = cpu::emit(module, cpu_target, cpu_options, context, metadata); });
   timed("optimise", [&] { cpu::optimise(*code, *machine); });
   if (want_llvm) program.llvm_text = print(*code);
-  if (want_assembly) program.assembly = generate(*llvm::CloneModule(*code), *machine, llvm::CodeGenFileType::AssemblyFile).str().str();
+  if (want_assembly)
+    program.assembly = generate(*llvm::CloneModule(*code), *machine, llvm::CodeGenFileType::AssemblyFile).str().str();
   std::vector<std::uint8_t> object;
   timed("machine_code", [&] {
     auto bytes = generate(*code, *machine, llvm::CodeGenFileType::ObjectFile);

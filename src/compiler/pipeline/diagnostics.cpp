@@ -12,9 +12,12 @@ namespace {
 
 const char* severity_name(mlir::DiagnosticSeverity severity) {
   switch (severity) {
-    case mlir::DiagnosticSeverity::Error: return "error";
-    case mlir::DiagnosticSeverity::Warning: return "warning";
-    default: return "note";
+    case mlir::DiagnosticSeverity::Error:
+      return "error";
+    case mlir::DiagnosticSeverity::Warning:
+      return "warning";
+    default:
+      return "note";
   }
 }
 
@@ -32,8 +35,10 @@ std::string location_text(mlir::Location location) {
 DiagnosticLog::DiagnosticLog(mlir::MLIRContext& context) : context_(context) {
   handler_ = context.getDiagEngine().registerHandler([this](mlir::Diagnostic& diagnostic) {
     CompileMessage message{severity_name(diagnostic.getSeverity()), diagnostic.str(), {}, -1, {}, {}};
-    if (auto number = operation_number(diagnostic.getLocation())) message.operation = static_cast<int>(*number);
-    else message.location = location_text(diagnostic.getLocation());
+    if (auto number = operation_number(diagnostic.getLocation()))
+      message.operation = static_cast<int>(*number);
+    else
+      message.location = location_text(diagnostic.getLocation());
     add(std::move(message));
     return mlir::success();
   });
@@ -59,8 +64,11 @@ bool DiagnosticLog::has_error() const {
 std::string to_json(const std::vector<CompileMessage>& messages) {
   nlohmann::json list = nlohmann::json::array();
   for (const CompileMessage& message : messages) {
-    nlohmann::json entry = {{"severity", message.severity}, {"message", message.message}, {"help", message.help},
-                            {"operation", message.operation}, {"location", message.location}};
+    nlohmann::json entry = {{"severity", message.severity},
+                            {"message", message.message},
+                            {"help", message.help},
+                            {"operation", message.operation},
+                            {"location", message.location}};
     if (!message.code.empty()) entry["code"] = message.code;
     list.push_back(std::move(entry));
   }

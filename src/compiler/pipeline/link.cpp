@@ -23,7 +23,8 @@ class TemporaryFolder {
  public:
   TemporaryFolder() {
     std::string pattern = (std::filesystem::temp_directory_path() / "teeny-link-XXXXXX").string();
-    if (!mkdtemp(pattern.data())) throw Error(ErrorCode::io, "link: a temporary folder is needed; " + pattern + " could not be made");
+    if (!mkdtemp(pattern.data()))
+      throw Error(ErrorCode::io, "link: a temporary folder is needed; " + pattern + " could not be made");
     path_ = pattern;
   }
   ~TemporaryFolder() {
@@ -61,8 +62,9 @@ std::vector<std::uint8_t> link_shared_object(const std::vector<std::uint8_t>& ob
   std::string said;
   llvm::raw_string_ostream stream(said);
   // Without mmap lld registers no signal handler for its output file.
-  const char* arguments[] = {"ld.lld", "-shared", "--no-mmap-output-file", "--threads=1", "-Bsymbolic", "--hash-style=gnu",
-                             "-z", "now", "--build-id=none", "-o", output.c_str(), input.c_str()};
+  const char* arguments[] = {
+      "ld.lld", "-shared", "--no-mmap-output-file", "--threads=1", "-Bsymbolic",   "--hash-style=gnu",
+      "-z",     "now",     "--build-id=none",       "-o",          output.c_str(), input.c_str()};
   lld::Result result;
   {
     std::lock_guard lock(lld_mutex);

@@ -25,7 +25,8 @@ void run(mlir::ModuleOp module, void (*add)(mlir::PassManager&)) {
   mlir::PassManager manager(module->getContext());
   manager.enableVerifier(false);
   add(manager);
-  if (mlir::failed(manager.run(module))) throw Error(ErrorCode::compile_failed, "compile: the kernel could not be prepared");
+  if (mlir::failed(manager.run(module)))
+    throw Error(ErrorCode::compile_failed, "compile: the kernel could not be prepared");
 }
 
 }  // namespace
