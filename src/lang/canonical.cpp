@@ -32,7 +32,7 @@ class Emitter {
   }
   const std::vector<std::uint32_t>& asked() const { return asked_; }
   std::vector<Operation>& operations() { return emitted_[0].operations; }
-  const std::vector<Type>& types() const { return types_; }
+  const std::vector<const Type*>& types() const { return types_; }
   std::vector<ValueId> parameters() const {
     std::vector<ValueId> list;
     for (const GraphValue parameter : graph_.parameters) list.push_back(ids_[parameter]);
@@ -42,7 +42,7 @@ class Emitter {
 
  private:
   ValueId give(GraphValue value) {
-    types_.push_back(graph_.values[value].type);
+    types_.push_back(&graph_.values[value].type);
     return ids_[value] = static_cast<ValueId>(types_.size() - 1);
   }
   ValueId id(GraphValue value) const { return ids_[graph_.resolve(value)]; }
@@ -190,6 +190,7 @@ class Emitter {
   void fingerprint(std::uint32_t index, const Operation& made) {
     const OperationRecord& source = graph_.operations[index];
     std::vector<std::uint64_t>& words = prints_[index];
+    words.reserve(8 + made.operands.size() + made.integers.size());
     words.push_back(source.effect == trace::Effect::read ? source.epoch + 1 : 0);
     std::vector<ValueId> locals;
     append(words, made, locals);
@@ -213,7 +214,7 @@ class Emitter {
       for (const Operation& one : inner.operations) {
         append(words, one, locals);
         for (const ValueId result : one.results) {
-          words.push_back(static_cast<std::uint64_t>(types_[result].dtype));
+          words.push_back(static_cast<std::uint64_t>(types_[result]->dtype));
           locals.push_back(result);
         }
       }
@@ -228,7 +229,7 @@ class Emitter {
   std::vector<std::uint32_t> asked_;
   std::vector<std::vector<std::uint64_t>> prints_;
   std::unordered_multimap<std::uint64_t, std::uint32_t> known_;
-  std::vector<Type> types_;
+  std::vector<const Type*> types_;  // in the graph
   std::vector<Location> locations_;
   std::uint32_t counter_ = 0;
 };
@@ -236,17 +237,19 @@ class Emitter {
 // Numbers values in the order in which they are defined, and operations in pre-order, as sites.
 class Numbering {
  public:
-  Numbering(trace::Trace& trace, const std::vector<Type>& types, const std::vector<Location>& locations)
+  Numbering(trace::Trace& trace, const std::vector<const Type*>& types, const std::vector<Location>& locations)
       : trace_(trace), types_(types), locations_(locations), ids_(types.size(), none) {}
 
   void run() {
+    trace_.body.types.reserve(types_.size());
+    trace_.sites.reserve(locations_.size());
     for (ValueId& parameter : trace_.body.parameters) define(parameter);
     region(trace_.body.region);
   }
 
  private:
   void define(ValueId& value) {
-    trace_.body.types.push_back(types_[value]);
+    trace_.body.types.push_back(*types_[value]);
     value = ids_[value] = static_cast<ValueId>(trace_.body.types.size() - 1);
   }
   void region(trace::Region& region) {
@@ -262,7 +265,7 @@ class Numbering {
   }
 
   trace::Trace& trace_;
-  const std::vector<Type>& types_;
+  const std::vector<const Type*>& types_;
   const std::vector<Location>& locations_;
   std::vector<ValueId> ids_;
 };

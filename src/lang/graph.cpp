@@ -25,6 +25,8 @@ class Builder {
   explicit Builder(Recording& recording) : recording_(recording), now_(recording.slots.size(), undefined_value) {}
 
   Graph build() {
+    graph_.operations.reserve(recording_.nodes.size());
+    graph_.values.reserve(recording_.slots.size());
     graph_.regions.emplace_back();
     for (std::size_t i = 0; i < recording_.slots.size(); ++i)
       if (recording_.slots[i].born_poisoned) now_[i] = poisoned_value;
