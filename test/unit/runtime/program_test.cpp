@@ -271,6 +271,9 @@ TEST_F(Programs, InterpreterChecksMemory) {
   const std::string text = outside.what();
   EXPECT_NE(text.find("fill: kernels.cpp:42: store: an address outside"), std::string::npos) << text;
   EXPECT_NE(text.find("[program (8, 0, 0), lane 3, address 0x"), std::string::npos) << text;
+  // A failed assertion has one code on every device.
+  const Error assertion = error_of([&] { test::launch(interpreter, {1}, make_kernel("scratch", fresh()), out, 0); });
+  EXPECT_EQ(assertion.code(), ErrorCode::assertion_failed);
   auto uploaded = interpreter.upload(std::vector<float>(8));
   EXPECT_NO_THROW(test::launch(interpreter, {1}, reads, uploaded, 0));
   std::vector<float> host(8);

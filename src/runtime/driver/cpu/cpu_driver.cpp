@@ -103,6 +103,7 @@ void on_print(teeny_cpu_context* context, std::uint32_t operation, const char* p
   const DType type = static_cast<DType>(dtype);
   const std::string head = located((*run.launch.kernel)->trace(), operation, "program " + program_text(program, run.launch.grid));
   std::string lines;
+  if (prefix != nullptr && prefix[0] == ' ') ++prefix;  // the form of Triton's prefixes: " x: "
   for (std::uint64_t i = 0; i < count; ++i) {
     const auto* value = static_cast<const std::uint8_t*>(values) + i * size_of(type);
     lines += head + (count > 1 ? ", lane " + std::to_string(i) : "") + ": " + (prefix ? prefix : "") +
