@@ -121,7 +121,10 @@ RecordedKernel::RecordedKernel(trace::Trace&& trace)
 }
 
 RecordedKernel::RecordedKernel(std::string name, std::vector<std::uint8_t> text, std::vector<Parameter> parameters)
-    : trace_(std::make_unique<trace::Trace>()), body_(std::move(text)), parameters_(std::move(parameters)), is_text_(true) {
+    : trace_(std::make_unique<trace::Trace>()),
+      body_(std::move(text)),
+      parameters_(std::move(parameters)),
+      is_text_(true) {
   digest_ = support::to_hex(support::Sha256().field("text").field(body_.data(), body_.size()).finish());
   trace_->kernel = std::move(name);
   trace_->parameter_names = lang::parameter_names(nullptr, static_cast<int>(parameters_.size()));
