@@ -56,7 +56,8 @@ struct NoFill {};
 
 namespace detail_ {
 template <class D>
-concept ElementOrPointer = Element<D> ||(std::is_pointer_v<D>&& Element<std::remove_const_t<std::remove_pointer_t<D>>>);
+concept ElementOrPointer =
+    Element<D> || (std::is_pointer_v<D> && Element<std::remove_const_t<std::remove_pointer_t<D>>>);
 // The type of D op E, or void where one is a pointer.
 template <class D, class E>
 consteval auto promoted() {
