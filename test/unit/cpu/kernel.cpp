@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/TargetSelect.h>
 #include <mlir/Dialect/ControlFlow/IR/ControlFlow.h>
@@ -31,6 +32,8 @@ namespace {
 
 CpuTarget host_target(const std::string& text) {
   make_target_machine(parse_target("cpu:x86-64-v3"));
+  const char* chosen = std::getenv("TEENY_TEST_TARGET");
+  if (text.empty() && chosen) return parse_target(chosen);
   return text.empty() ? describe_host_cpu() : parse_target(text);
 }
 
@@ -58,6 +61,24 @@ Compiled compile(const std::string& text, const CpuOptions& options, const std::
   result.context = std::make_unique<llvm::LLVMContext>();
   result.module = emit(*module, result.target, options, *result.context, result.metadata);
   return result;
+}
+
+// Machine code for a CPU that may be another than this one.
+void expect_object(const std::string& text, const CpuOptions& options, const std::string& target) {
+  Compiled compiled = compile(text, options, target);
+  std::string problems;
+  llvm::raw_string_ostream problem_stream(problems);
+  EXPECT_FALSE(llvm::verifyModule(*compiled.module, &problem_stream)) << target << ": " << problems;
+  auto machine = make_target_machine(compiled.target);
+  optimise(*compiled.module, *machine);
+  llvm::SmallString<0> object;
+  llvm::raw_svector_ostream stream(object);
+  {
+    llvm::legacy::PassManager passes;
+    ASSERT_FALSE(machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile));
+    passes.run(*compiled.module);
+  }
+  EXPECT_GT(object.size(), 0u) << target;
 }
 
 std::string print(const llvm::Module& module) {
@@ -99,6 +120,7 @@ Kernel::Kernel(const std::string& text, const CpuOptions& options, const std::st
       ADD_FAILURE() << problems << "\n" << print(*compiled.module);
       return;
     }
+    if (target.empty()) expect_object(text, options, "cpu:aarch64");
     auto machine = make_target_machine(compiled.target);
     optimise(*compiled.module, *machine);
     llvm_text_ = print(*compiled.module);
