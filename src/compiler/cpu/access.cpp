@@ -30,8 +30,10 @@ Affine Emitter::buffer_address(const Buffer& buffer, const Coordinates& place) {
   std::int64_t bytes = memory_bytes(buffer.element), lane_stride = 0;
   llvm::Value* offset = index(buffer.offset);
   for (int d = static_cast<int>(at.dimensions.size()) - 1; d >= 0; bytes *= buffer.shape[d--]) {
-    if (at.dimensions[d].kind == Coordinate::lane) lane_stride = bytes;
-    else offset = builder_.CreateAdd(offset, builder_.CreateMul(at.dimensions[d].value, index(bytes)));
+    if (at.dimensions[d].kind == Coordinate::lane)
+      lane_stride = bytes;
+    else
+      offset = builder_.CreateAdd(offset, builder_.CreateMul(at.dimensions[d].value, index(bytes)));
   }
   return {builder_.CreateGEP(builder_.getInt8Ty(), arena_, offset), index(lane_stride)};
 }
@@ -43,7 +45,8 @@ llvm::Value* Emitter::lane_address(const Affine& address, const Coordinates& at)
   auto* stride = llvm::dyn_cast<llvm::ConstantInt>(address.stride);
   llvm::Type* unit = builder_.getInt8Ty();
   if (stride && (stride->getSExtValue() == 2 || stride->getSExtValue() == 4 || stride->getSExtValue() == 8))
-    return builder_.CreateGEP(builder_.getIntNTy(static_cast<unsigned>(stride->getSExtValue() * 8)), address.origin, position);
+    return builder_.CreateGEP(builder_.getIntNTy(static_cast<unsigned>(stride->getSExtValue() * 8)), address.origin,
+                              position);
   return builder_.CreateGEP(unit, address.origin, builder_.CreateMul(position, address.stride));
 }
 
@@ -63,10 +66,12 @@ llvm::Value* Emitter::load_scalar(mlir::Type element, llvm::Value* pointer, llvm
   if (mask && !is_all_ones(mask)) {
     llvm::GlobalVariable* zero = module_.getGlobalVariable("zero", true);
     if (!zero)
-      zero = new llvm::GlobalVariable(module_, builder_.getInt64Ty(), true, llvm::GlobalValue::PrivateLinkage, index(0), "zero");
+      zero = new llvm::GlobalVariable(module_, builder_.getInt64Ty(), true, llvm::GlobalValue::PrivateLinkage, index(0),
+                                      "zero");
     pointer = builder_.CreateSelect(mask, pointer, zero);
   }
-  llvm::Value* loaded = from_memory(builder_.CreateAlignedLoad(type, pointer, llvm::Align(memory_bytes(element))), element);
+  llvm::Value* loaded =
+      from_memory(builder_.CreateAlignedLoad(type, pointer, llvm::Align(memory_bytes(element))), element);
   return mask && other && !is_all_ones(mask) ? builder_.CreateSelect(mask, loaded, other) : loaded;
 }
 
@@ -79,18 +84,22 @@ llvm::Value* Emitter::gather(llvm::Type* element, llvm::Value* pointers, llvm::V
     return builder_.CreateMaskedGather(type, pointers, llvm::Align(bytes), mask, mask ? rest : nullptr);
   }
   llvm::GlobalVariable* zero = module_.getGlobalVariable("zero", true);
-  if (!zero) zero = new llvm::GlobalVariable(module_, builder_.getInt64Ty(), true, llvm::GlobalValue::PrivateLinkage, index(0), "zero");
+  if (!zero)
+    zero = new llvm::GlobalVariable(module_, builder_.getInt64Ty(), true, llvm::GlobalValue::PrivateLinkage, index(0),
+                                    "zero");
   if (mask) pointers = builder_.CreateSelect(mask, pointers, builder_.CreateVectorSplat(lanes, zero));
   llvm::Value* result = llvm::PoisonValue::get(type);
   for (unsigned lane = 0; lane < lanes; ++lane) {
-    llvm::Value* one = builder_.CreateAlignedLoad(element, builder_.CreateExtractElement(pointers, lane), llvm::Align(bytes));
+    llvm::Value* one =
+        builder_.CreateAlignedLoad(element, builder_.CreateExtractElement(pointers, lane), llvm::Align(bytes));
     result = builder_.CreateInsertElement(result, one, lane);
   }
   return mask && other ? builder_.CreateSelect(mask, result, other) : result;
 }
 
-llvm::Value* Emitter::load_memory(mlir::Type element, std::optional<Affine> address, std::function<llvm::Value*()> pointers,
-                                  llvm::Value* mask, llvm::Value* other, const Coordinates& at) {
+llvm::Value* Emitter::load_memory(mlir::Type element, std::optional<Affine> address,
+                                  std::function<llvm::Value*()> pointers, llvm::Value* mask, llvm::Value* other,
+                                  const Coordinates& at) {
   if (mask && is_all_ones(mask)) mask = nullptr;
   unsigned bytes = memory_bytes(element), lanes = at.has_lanes() ? at.width : 1;
   if (!mask) other = nullptr;
@@ -103,12 +112,16 @@ llvm::Value* Emitter::load_memory(mlir::Type element, std::optional<Affine> addr
   llvm::Value* loaded = nullptr;
   if (address && is_constant(address->stride, bytes)) {
     llvm::Value* pointer = lane_address(*address, at);
-    if (!mask) loaded = builder_.CreateAlignedLoad(type, pointer, llvm::Align(bytes));
-    else loaded = builder_.CreateMaskedLoad(type, pointer, llvm::Align(bytes), vector_mask, rest ? rest : llvm::Constant::getNullValue(type));
+    if (!mask)
+      loaded = builder_.CreateAlignedLoad(type, pointer, llvm::Align(bytes));
+    else
+      loaded = builder_.CreateMaskedLoad(type, pointer, llvm::Align(bytes), vector_mask,
+                                         rest ? rest : llvm::Constant::getNullValue(type));
   } else if (address) {
     llvm::SmallVector<llvm::Constant*> steps;
     for (unsigned lane = 0; lane < lanes; ++lane) steps.push_back(index(lane));
-    llvm::Value* offsets = builder_.CreateMul(llvm::ConstantVector::get(steps), splat(builder_, address->stride, lanes));
+    llvm::Value* offsets =
+        builder_.CreateMul(llvm::ConstantVector::get(steps), splat(builder_, address->stride, lanes));
     llvm::Value* all = builder_.CreateGEP(builder_.getInt8Ty(), lane_address(*address, at), offsets);
     loaded = gather(memory_type(element, context_), all, vector_mask, rest);
   } else {
@@ -145,14 +158,17 @@ void Emitter::store_memory(mlir::Type element, std::optional<Affine> address, st
     unsigned vector_bytes = lanes * bytes;
     auto* store = builder_.CreateAlignedStore(stored, pointer, llvm::Align(streaming ? vector_bytes : bytes));
     streams_ |= streaming;
-    if (streaming) store->setMetadata(llvm::LLVMContext::MD_nontemporal, llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(builder_.getInt32(1))));
+    if (streaming)
+      store->setMetadata(llvm::LLVMContext::MD_nontemporal,
+                         llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(builder_.getInt32(1))));
     return;
   }
   llvm::Value* all = nullptr;
   if (address) {
     llvm::SmallVector<llvm::Constant*> steps;
     for (unsigned lane = 0; lane < lanes; ++lane) steps.push_back(index(lane));
-    llvm::Value* offsets = builder_.CreateMul(llvm::ConstantVector::get(steps), splat(builder_, address->stride, lanes));
+    llvm::Value* offsets =
+        builder_.CreateMul(llvm::ConstantVector::get(steps), splat(builder_, address->stride, lanes));
     all = builder_.CreateGEP(builder_.getInt8Ty(), lane_address(*address, at), offsets);
   } else {
     all = splat(builder_, pointers(), lanes);
@@ -166,9 +182,12 @@ llvm::Value* Emitter::emit_load(tt::LoadOp load, const Coordinates& at) {
   llvm::Value* mask = load.getMask() ? evaluate(load.getMask(), at) : nullptr;
   bool constant_mask = mask && llvm::isa<llvm::Constant>(mask);
   if (constant_mask && llvm::cast<llvm::Constant>(mask)->isNullValue())
-    return load.getOther() ? evaluate(load.getOther(), at) : llvm::Constant::getNullValue(value_type(element, context_));
-  llvm::Value* other = load.getOther() && !(constant_mask && is_all_ones(mask)) ? evaluate(load.getOther(), at) : nullptr;
-  return load_memory(element, affine(load.getPtr(), at), [&] { return evaluate(load.getPtr(), at); }, mask, other, at);
+    return load.getOther() ? evaluate(load.getOther(), at)
+                           : llvm::Constant::getNullValue(value_type(element, context_));
+  llvm::Value* other =
+      load.getOther() && !(constant_mask && is_all_ones(mask)) ? evaluate(load.getOther(), at) : nullptr;
+  return load_memory(
+      element, affine(load.getPtr(), at), [&] { return evaluate(load.getPtr(), at); }, mask, other, at);
 }
 
 // Whether what the store writes is larger than the cache, so that it had better not pass through it.
@@ -185,7 +204,8 @@ llvm::Value* Emitter::streaming_condition(const Nest& nest, const Coordinates& r
     unsigned bytes = memory_bytes(tt::element_type(store.getValue().getType()));
     auto address = affine(store.getPtr(), row);
     if (!address || !is_constant(address->stride, bytes) || (nest.width * bytes) % 16 != 0) return nullptr;
-    llvm::Value* low = builder_.CreateAnd(builder_.CreatePtrToInt(address->origin, builder_.getInt64Ty()), index(nest.width * bytes - 1));
+    llvm::Value* low = builder_.CreateAnd(builder_.CreatePtrToInt(address->origin, builder_.getInt64Ty()),
+                                          index(nest.width * bytes - 1));
     llvm::Value* aligned = builder_.CreateICmpEQ(low, index(0));
     all = all ? builder_.CreateAnd(all, aligned) : aligned;
   }
@@ -197,7 +217,9 @@ void Emitter::emit_store(tt::StoreOp store, const Coordinates& at, bool streamin
   llvm::Value* value = evaluate(store.getValue(), at);
   llvm::Value* mask = store.getMask() ? evaluate(store.getMask(), at) : nullptr;
   auto address = affine(store.getPtr(), at);
-  store_memory(tt::element_type(store.getValue().getType()), address, [&] { return evaluate(store.getPtr(), at); }, value, mask, at, streaming);
+  store_memory(
+      tt::element_type(store.getValue().getType()), address, [&] { return evaluate(store.getPtr(), at); }, value, mask,
+      at, streaming);
 }
 
 }  // namespace teeny::compiler::cpu

@@ -35,9 +35,11 @@ std::optional<Affine> Emitter::compute_affine(mlir::Value value, const Coordinat
   if (auto constant = mlir::dyn_cast<arith::ConstantOp>(operation)) {
     auto elements = mlir::dyn_cast<mlir::SplatElementsAttr>(constant.getValue());
     if (!elements) return {};
-    return Affine{constant_of(elements.getSplatValue<mlir::Attribute>(), elements.getElementType(), context_), index(0)};
+    return Affine{constant_of(elements.getSplatValue<mlir::Attribute>(), elements.getElementType(), context_),
+                  index(0)};
   }
-  if (mlir::isa<tt::SplatOp>(operation)) return Affine{evaluate(operation->getOperand(0), Coordinates{{}, at.width}), index(0)};
+  if (mlir::isa<tt::SplatOp>(operation))
+    return Affine{evaluate(operation->getOperand(0), Coordinates{{}, at.width}), index(0)};
   if (auto hint = mlir::dyn_cast<tt::HintOp>(operation)) {
     if (auto source = affine(hint.getSrc(), at)) return source;
     int lane = at.lane();
@@ -69,18 +71,24 @@ std::optional<Affine> Emitter::affine_arithmetic(mlir::Operation* operation, con
     auto pointer = operand(0), offset = operand(1);
     if (!pointer || !offset) return {};
     mlir::Type element = tt::pointee_type(move.getType());
-    llvm::Value* origin = b.CreateGEP(memory_type(element, context_), pointer->origin, b.CreateSExtOrTrunc(offset->origin, b.getInt64Ty()));
+    llvm::Value* origin = b.CreateGEP(memory_type(element, context_), pointer->origin,
+                                      b.CreateSExtOrTrunc(offset->origin, b.getInt64Ty()));
     return Affine{origin, b.CreateAdd(pointer->stride, b.CreateMul(offset->stride, index(memory_bytes(element))))};
   }
-  if (mlir::isa<tt::BitcastOp>(operation) && mlir::isa<tt::PointerType>(tt::element_type(operation->getResult(0).getType()))) return operand(0);
+  if (mlir::isa<tt::BitcastOp>(operation) &&
+      mlir::isa<tt::PointerType>(tt::element_type(operation->getResult(0).getType())))
+    return operand(0);
   if (mlir::isa<arith::AddIOp, arith::SubIOp, arith::MulIOp>(operation)) {
     auto left = operand(0), right = operand(1);
     if (!left || !right) return {};
-    if (mlir::isa<arith::AddIOp>(operation)) return Affine{b.CreateAdd(left->origin, right->origin), b.CreateAdd(left->stride, right->stride)};
-    if (mlir::isa<arith::SubIOp>(operation)) return Affine{b.CreateSub(left->origin, right->origin), b.CreateSub(left->stride, right->stride)};
+    if (mlir::isa<arith::AddIOp>(operation))
+      return Affine{b.CreateAdd(left->origin, right->origin), b.CreateAdd(left->stride, right->stride)};
+    if (mlir::isa<arith::SubIOp>(operation))
+      return Affine{b.CreateSub(left->origin, right->origin), b.CreateSub(left->stride, right->stride)};
     if (!is_zero(right->stride)) std::swap(left, right);
     if (!is_zero(right->stride)) return {};
-    return Affine{b.CreateMul(left->origin, right->origin), b.CreateMul(left->stride, b.CreateSExtOrTrunc(right->origin, b.getInt64Ty()))};
+    return Affine{b.CreateMul(left->origin, right->origin),
+                  b.CreateMul(left->stride, b.CreateSExtOrTrunc(right->origin, b.getInt64Ty()))};
   }
   if (mlir::isa<arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::IndexCastOp>(operation)) {
     auto source = operand(0);
@@ -109,9 +117,12 @@ std::optional<std::int64_t> stride_along(mlir::Value value, unsigned d, unsigned
   mlir::Operation* operation = value.getDefiningOp();
   if (shape.empty() || shape[d] == 1 || mlir::isa_and_nonnull<tt::SplatOp>(operation)) return 0;
   if (!operation || depth > 32) return {};
-  auto of = [&](unsigned number, unsigned dimension) { return stride_along(operation->getOperand(number), dimension, depth + 1); };
+  auto of = [&](unsigned number, unsigned dimension) {
+    return stride_along(operation->getOperand(number), dimension, depth + 1);
+  };
   if (mlir::isa<tt::MakeRangeOp>(operation)) return 1;
-  if (mlir::isa<arith::ConstantOp>(operation)) return constant_number(value) ? std::optional<std::int64_t>(0) : std::nullopt;
+  if (mlir::isa<arith::ConstantOp>(operation))
+    return constant_number(value) ? std::optional<std::int64_t>(0) : std::nullopt;
   if (auto expand = mlir::dyn_cast<tt::ExpandDimsOp>(operation)) return of(0, d - (d > expand.getAxis()));
   if (mlir::isa<tt::BroadcastOp>(operation)) return of(0, d);
   if (auto trans = mlir::dyn_cast<tt::TransOp>(operation)) return of(0, static_cast<unsigned>(trans.getOrder()[d]));
@@ -119,7 +130,8 @@ std::optional<std::int64_t> stride_along(mlir::Value value, unsigned d, unsigned
     if (auto runs = hint.getContiguity(); runs && (*runs)[d] >= shape[d]) return 1;
     return of(0, d);
   }
-  if (mlir::isa<arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::IndexCastOp, tt::BitcastOp>(operation)) return of(0, d);
+  if (mlir::isa<arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::IndexCastOp, tt::BitcastOp>(operation))
+    return of(0, d);
   if (mlir::isa<arith::AddIOp, tt::AddPtrOp, arith::SubIOp>(operation)) {
     auto left = of(0, d), right = of(1, d);
     if (!left || !right) return {};
@@ -145,7 +157,8 @@ bool unit_stride(mlir::Value value, unsigned dimension) { return stride_along(va
 // ---- masks
 
 llvm::Value* Emitter::true_prefix(mlir::Value mask, const Coordinates& place, std::int64_t extent) {
-  Coordinates row = mlir::isa<mlir::RankedTensorType>(mask.getType()) ? canonical(place, tt::shape_of(mask.getType())) : place;
+  Coordinates row =
+      mlir::isa<mlir::RankedTensorType>(mask.getType()) ? canonical(place, tt::shape_of(mask.getType())) : place;
   Builder& b = builder_;
   if (!mlir::isa<mlir::RankedTensorType>(mask.getType()) || row.lane() < 0) {
     if (row.has_lanes() && mlir::isa<mlir::RankedTensorType>(mask.getType())) return nullptr;
@@ -169,7 +182,8 @@ llvm::Value* Emitter::true_prefix(mlir::Value mask, const Coordinates& place, st
     llvm::Value* right = true_prefix(operation->getOperand(1), row, extent);
     if (mlir::isa<arith::OrIOp>(operation) && (!left || !right)) return left ? left : right;
     if (!left || !right) return nullptr;
-    return b.CreateBinaryIntrinsic(mlir::isa<arith::AndIOp>(operation) ? llvm::Intrinsic::smin : llvm::Intrinsic::smax, left, right);
+    return b.CreateBinaryIntrinsic(mlir::isa<arith::AndIOp>(operation) ? llvm::Intrinsic::smin : llvm::Intrinsic::smax,
+                                   left, right);
   }
   if (auto compare = mlir::dyn_cast<arith::CmpIOp>(operation)) return comparison_prefix(compare, row, extent);
   return nullptr;
@@ -178,7 +192,8 @@ llvm::Value* Emitter::true_prefix(mlir::Value mask, const Coordinates& place, st
 llvm::Value* Emitter::comparison_prefix(arith::CmpIOp compare, const Coordinates& row, std::int64_t extent) {
   using P = arith::CmpIPredicate;
   auto left = affine(compare.getLhs(), row), right = affine(compare.getRhs(), row);
-  if (!left || !right || !left->origin->getType()->isIntegerTy() || left->origin->getType()->isIntegerTy(1)) return nullptr;
+  if (!left || !right || !left->origin->getType()->isIntegerTy() || left->origin->getType()->isIntegerTy(1))
+    return nullptr;
   P predicate = compare.getPredicate();
   auto stride_is = [](const Affine& value, std::int64_t number) {
     auto* constant = llvm::dyn_cast<llvm::ConstantInt>(value.stride);
@@ -194,11 +209,13 @@ llvm::Value* Emitter::comparison_prefix(arith::CmpIOp compare, const Coordinates
   llvm::Value *first = b.CreateSExt(left->origin, b.getInt64Ty()), *bound = b.CreateSExt(right->origin, b.getInt64Ty());
   llvm::Value *all = index(extent), *none = index(0);
   if (predicate == P::sge || predicate == P::sgt)
-    return b.CreateSelect(predicate == P::sge ? b.CreateICmpSGE(first, bound) : b.CreateICmpSGT(first, bound), all, none);
+    return b.CreateSelect(predicate == P::sge ? b.CreateICmpSGE(first, bound) : b.CreateICmpSGT(first, bound), all,
+                          none);
   bool is_unsigned = predicate == P::ult || predicate == P::ule;
   if (!is_unsigned && predicate != P::slt && predicate != P::sle) return nullptr;
   llvm::Value* count = b.CreateBinaryIntrinsic(llvm::Intrinsic::ssub_sat, bound, first);
-  if (predicate == P::sle || predicate == P::ule) count = b.CreateBinaryIntrinsic(llvm::Intrinsic::sadd_sat, count, index(1));
+  if (predicate == P::sle || predicate == P::ule)
+    count = b.CreateBinaryIntrinsic(llvm::Intrinsic::sadd_sat, count, index(1));
   count = b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, count, none);
   count = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, count, all);
   if (is_unsigned) count = b.CreateSelect(b.CreateICmpSGE(b.CreateAnd(first, bound), none), count, none);

@@ -61,10 +61,13 @@ void Emitter::assign(mlir::ValueRange values, mlir::ValueRange targets) {
       auto found = buffers_.find(leaf);
       if (found == buffers_.end()) return;
       for (auto& [other, overwritten] : tensors)
-        if (found->second.offset == buffers_.at(overwritten).offset && (overwritten != target || !identity)) endangered = true;
+        if (found->second.offset == buffers_.at(overwritten).offset && (overwritten != target || !identity))
+          endangered = true;
     };
-    if (plan_.is_stored(value)) check(value, true);
-    else plan_.leaves(value, check);
+    if (plan_.is_stored(value))
+      check(value, true);
+    else
+      plan_.leaves(value, check);
     Buffer destination = buffers_.at(target);
     if (endangered) {
       Buffer copy = allocate(destination.element, destination.shape);
@@ -91,7 +94,9 @@ void Emitter::emit_for(mlir::scf::ForOp loop) {
   builder_.CreateStore(low, counter);
   llvm::BasicBlock *head = block("for"), *body = block("for_body"), *exit = block("for_done");
   bool is_unsigned = loop.getUnsignedCmp();
-  auto below = [&](llvm::Value* left, llvm::Value* right) { return is_unsigned ? builder_.CreateICmpULT(left, right) : builder_.CreateICmpSLT(left, right); };
+  auto below = [&](llvm::Value* left, llvm::Value* right) {
+    return is_unsigned ? builder_.CreateICmpULT(left, right) : builder_.CreateICmpSLT(left, right);
+  };
   builder_.CreateCondBr(below(low, high), body, exit);
   builder_.SetInsertPoint(body);
   values_[loop.getInductionVar()] = builder_.CreateLoad(low->getType(), counter);

@@ -19,8 +19,8 @@ void refuse(mlir::Operation* operation, const std::string& rule, const std::stri
   std::uint32_t line = 0;
   if (auto place = operation->getLoc()->findInstanceOf<mlir::FileLineColLoc>())
     file = place.getFilename().str(), line = place.getLine();
-  throw Error(ErrorCode::unsupported, operation->getName().getStringRef().str() + ": " + rule + " (" + where + ")\nhelp: " + help,
-              file, line);
+  throw Error(ErrorCode::unsupported,
+              operation->getName().getStringRef().str() + ": " + rule + " (" + where + ")\nhelp: " + help, file, line);
 }
 
 llvm::Type* value_type(mlir::Type element, llvm::LLVMContext& context) {

@@ -25,15 +25,16 @@ struct CpuMetadata {
   std::uint64_t arena_bytes = 0;  // what a worker's arena must hold, aligned to 64
 };
 
-// What a target's text says: "cpu:LEVEL[+feature…]", LEVEL one of x86-64-v2, x86-64-v3, x86-64-v4, aarch64; features are
-// LLVM's names: "cpu:x86-64-v4+avx512bf16+avx512vnni". Throws teeny::Error (invalid_argument) that lists the levels known.
+// What a target's text says: "cpu:LEVEL[+feature…]", LEVEL one of x86-64-v2, x86-64-v3, x86-64-v4, aarch64; features
+// are LLVM's names: "cpu:x86-64-v4+avx512bf16+avx512vnni". Throws teeny::Error (invalid_argument) that lists the levels
+// known.
 CpuTarget parse_target(llvm::StringRef text);
 
 // The machine that optimise() and the object emission use. Throws teeny::Error (unsupported).
 std::unique_ptr<llvm::TargetMachine> make_target_machine(const CpuTarget& target);
 
-// Emits the one public tt.func of `module`, whose calls are inlined and whose math functions are expanded. The module is
-// rewritten on the way (descriptors become pointers, loop-carried pointers become offsets) and is of no further use.
+// Emits the one public tt.func of `module`, whose calls are inlined and whose math functions are expanded. The module
+// is rewritten on the way (descriptors become pointers, loop-carried pointers become offsets) and is of no further use.
 // Argument attributes read: teeny.exceeds_cache (unit; the buffer is larger than the cache). Throws teeny::Error
 // (unsupported) that names an operation that the CPU cannot run; the location is the operation's.
 std::unique_ptr<llvm::Module> emit(mlir::ModuleOp module, const CpuTarget& target, const CpuOptions& options,

@@ -124,7 +124,8 @@ llvm::Value* integer_to_float(const Context& c, bool is_signed) {
   if (width == 64) {
     // Beyond 2^53 the ten lowest bits only say whether the value lies between two others: fold them into the eleventh.
     llvm::Value* high = b.CreateAnd(value, c.integer(~0x7ffll));
-    llvm::Value* sticky = b.CreateSelect(b.CreateICmpNE(b.CreateAnd(value, c.integer(0x7ff)), c.integer(0)), c.integer(0x400), c.integer(0));
+    llvm::Value* sticky = b.CreateSelect(b.CreateICmpNE(b.CreateAnd(value, c.integer(0x7ff)), c.integer(0)),
+                                         c.integer(0x400), c.integer(0));
     llvm::Value* magnitude = is_signed ? b.CreateBinaryIntrinsic(llvm::Intrinsic::abs, value, b.getFalse()) : value;
     llvm::Value* large = b.CreateICmpUGE(magnitude, c.integer(1ll << 53));
     value = b.CreateSelect(large, b.CreateOr(high, sticky), value);
@@ -181,7 +182,8 @@ llvm::Value* small_fma(const Context& c) {
   llvm::Type* integer = lanes_type(b.getInt64Ty(), lanes_of(sum));
   llvm::Value* bits = b.CreateBitCast(sum, integer);
   llvm::Value* zero = llvm::ConstantFP::get(wide, 0);
-  llvm::Value* overshoots = b.CreateICmpSLT(b.CreateXor(b.CreateBitCast(error, integer), bits), llvm::ConstantInt::get(integer, 0));
+  llvm::Value* overshoots =
+      b.CreateICmpSLT(b.CreateXor(b.CreateBitCast(error, integer), bits), llvm::ConstantInt::get(integer, 0));
   llvm::Value* one = llvm::ConstantInt::get(integer, 1);
   llvm::Value* inexact = b.CreateFCmpONE(error, zero);
   llvm::Value* odd = b.CreateOr(b.CreateSelect(overshoots, b.CreateSub(bits, one), bits), one);
@@ -190,7 +192,8 @@ llvm::Value* small_fma(const Context& c) {
 
 llvm::Value* sign_bits(const Context& c, bool negate) {
   Builder& b = c.b;
-  if (!is_small_float(c.from())) return negate ? b.CreateFNeg(c.x[0]) : b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, c.x[0]);
+  if (!is_small_float(c.from()))
+    return negate ? b.CreateFNeg(c.x[0]) : b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, c.x[0]);
   return negate ? b.CreateXor(c.x[0], c.integer(0x8000)) : b.CreateAnd(c.x[0], c.integer(0x7fff));
 }
 
@@ -207,7 +210,8 @@ llvm::StringMap<Entry> make_table() {
   t["arith.shrsi"] = {EMIT(shift(c, Shift::arithmetic))};
   t["arith.minsi"] = {binary<llvm::Intrinsic::smin>}, t["arith.maxsi"] = {binary<llvm::Intrinsic::smax>};
   t["arith.minui"] = {binary<llvm::Intrinsic::umin>}, t["arith.maxui"] = {binary<llvm::Intrinsic::umax>};
-  t["arith.cmpi"] = {EMIT(c.b.CreateICmp(predicate_of(mlir::cast<arith::CmpIOp>(c.op).getPredicate()), c.x[0], c.x[1]))};
+  t["arith.cmpi"] = {
+      EMIT(c.b.CreateICmp(predicate_of(mlir::cast<arith::CmpIOp>(c.op).getPredicate()), c.x[0], c.x[1]))};
   t["arith.select"] = {EMIT(c.b.CreateSelect(c.x[0], c.x[1], c.x[2]))};
   t["arith.extsi"] = {EMIT(extend(c, true))}, t["arith.extui"] = {EMIT(extend(c, false))};
   t["arith.trunci"] = {EMIT(c.b.CreateTrunc(c.x[0], c.result_type()))};
@@ -219,9 +223,12 @@ llvm::StringMap<Entry> make_table() {
   t["arith.addf"] = {BINARY(CreateFAdd), true}, t["arith.subf"] = {BINARY(CreateFSub), true};
   t["arith.mulf"] = {BINARY(CreateFMul), true}, t["arith.divf"] = {BINARY(CreateFDiv), true};
   t["arith.negf"] = {EMIT(sign_bits(c, true))}, t["math.absf"] = {EMIT(sign_bits(c, false))};
-  t["arith.minnumf"] = {binary<llvm::Intrinsic::minimumnum>, true}, t["arith.maxnumf"] = {binary<llvm::Intrinsic::maximumnum>, true};
-  t["arith.minimumf"] = {binary<llvm::Intrinsic::minimum>, true}, t["arith.maximumf"] = {binary<llvm::Intrinsic::maximum>, true};
-  t["arith.cmpf"] = {EMIT(c.b.CreateFCmp(predicate_of(mlir::cast<arith::CmpFOp>(c.op).getPredicate()), c.x[0], c.x[1])), true};
+  t["arith.minnumf"] = {binary<llvm::Intrinsic::minimumnum>, true},
+  t["arith.maxnumf"] = {binary<llvm::Intrinsic::maximumnum>, true};
+  t["arith.minimumf"] = {binary<llvm::Intrinsic::minimum>, true},
+  t["arith.maximumf"] = {binary<llvm::Intrinsic::maximum>, true};
+  t["arith.cmpf"] = {EMIT(c.b.CreateFCmp(predicate_of(mlir::cast<arith::CmpFOp>(c.op).getPredicate()), c.x[0], c.x[1])),
+                     true};
   t["math.fma"] = {EMIT(c.b.CreateIntrinsic(llvm::Intrinsic::fma, {c.x[0]->getType()}, {c.x[0], c.x[1], c.x[2]}))};
   t["math.sqrt"] = {unary<llvm::Intrinsic::sqrt>, true}, t["tt.precise_sqrt"] = {unary<llvm::Intrinsic::sqrt>, true};
   t["math.floor"] = {unary<llvm::Intrinsic::floor>, true}, t["math.ceil"] = {unary<llvm::Intrinsic::ceil>, true};
@@ -237,7 +244,8 @@ llvm::StringMap<Entry> make_table() {
   t["tt.ptr_to_int"] = {EMIT(c.b.CreatePtrToInt(c.x[0], c.result_type()))};
   t["tt.int_to_ptr"] = {EMIT(c.b.CreateIntToPtr(c.x[0], c.result_type()))};
   t["tt.hint"] = {EMIT(c.x[0])};
-  t["tt.addptr"] = {EMIT(c.b.CreateGEP(memory_type(tt::pointee_type(c.op->getResult(0).getType()), c.b.getContext()), c.x[0], c.x[1]))};
+  t["tt.addptr"] = {EMIT(
+      c.b.CreateGEP(memory_type(tt::pointee_type(c.op->getResult(0).getType()), c.b.getContext()), c.x[0], c.x[1]))};
   return t;
 }
 
@@ -269,7 +277,8 @@ llvm::SmallVector<llvm::Value*, 2> apply(Builder& builder, mlir::Operation* oper
   if (mlir::isa<arith::MulSIExtendedOp>(operation)) return multiply_extended(context, true);
   const Entry* entry = find(operation);
   if (!entry)
-    refuse(operation, "must be an operation that the CPU knows", "expand it before code generation, or write it with other operations");
+    refuse(operation, "must be an operation that the CPU knows",
+           "expand it before code generation, or write it with other operations");
   if (auto rounded = mlir::dyn_cast<tt::FpToFpOp>(operation); rounded && rounded.getRounding() == tt::RoundingMode::RTZ)
     refuse(operation, "rounds to nearest even on a CPU; got rounding = rtz", "use rtne");
   llvm::IRBuilderBase::FastMathFlagGuard guard(builder);

@@ -1,7 +1,8 @@
 // Element-wise operations of arith, math and tt on LLVM scalars or vectors.
 //
 // Values in LLVM: i1 … i64 as they are, f32 and f64 as float and double, pointers as ptr; f16 and bf16 as their bits in
-// i16, so that every target moves and selects them well. 16-bit arithmetic is done in f32 and rounded after every operation.
+// i16, so that every target moves and selects them well. 16-bit arithmetic is done in f32 and rounded after every
+// operation.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -32,8 +33,8 @@ bool is_elementwise(mlir::Operation* operation);
 
 // The operation's results on operands that are all scalars, or all vectors of one length. Throws teeny::Error
 // (unsupported) for an operation that is not is_elementwise().
-llvm::SmallVector<llvm::Value*, 2> apply(Builder& builder, mlir::Operation* operation, llvm::ArrayRef<llvm::Value*> operands,
-                                         const CpuOptions& options);
+llvm::SmallVector<llvm::Value*, 2> apply(Builder& builder, mlir::Operation* operation,
+                                         llvm::ArrayRef<llvm::Value*> operands, const CpuOptions& options);
 
 // f32 or f64 to the bits of f16 or bf16 and back, correctly rounded.
 llvm::Value* narrow_float(Builder& builder, llvm::Value* value, mlir::Type element);

@@ -13,7 +13,8 @@ std::unique_ptr<llvm::Module> emit(mlir::ModuleOp module, const CpuTarget& targe
   tt::FuncOp kernel;
   for (auto function : module.getOps<tt::FuncOp>())
     if (function.isPublic()) kernel = function;
-  if (!kernel) throw Error(ErrorCode::invalid_kernel, "module: holds one public tt.func; got none\nhelp: mark the kernel public");
+  if (!kernel)
+    throw Error(ErrorCode::invalid_kernel, "module: holds one public tt.func; got none\nhelp: mark the kernel public");
   auto result = std::make_unique<llvm::Module>(kernel.getName(), context);
   result->setTargetTriple(llvm::Triple(target.triple));
   result->setDataLayout(make_target_machine(target)->createDataLayout());

@@ -1,7 +1,7 @@
 // The entry, the loop over programs, scalars and the arena.
 #include "compiler/cpu/emitter.hpp"
-#include "compiler/import/operation_number.hpp"
 
+#include <llvm/ADT/PostOrderIterator.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/DIBuilder.h>
 #include <llvm/IR/DebugInfoMetadata.h>
@@ -11,12 +11,20 @@
 #include <mlir/Dialect/ControlFlow/IR/ControlFlowOps.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Dialect/UB/IR/UBOps.h>
+#include <mlir/IR/RegionGraphTraits.h>
+
+#include "compiler/import/operation_number.hpp"
 
 namespace teeny::compiler::cpu {
 
 Emitter::Emitter(tt::FuncOp function, const CpuTarget& target, const CpuOptions& options, llvm::Module& module)
-    : function_(function), target_(target), options_(options), module_(module), context_(module.getContext()),
-      builder_(context_), plan_(function) {
+    : function_(function),
+      target_(target),
+      options_(options),
+      module_(module),
+      context_(module.getContext()),
+      builder_(context_),
+      plan_(function) {
   std::uint32_t number = 0;
   function.getBody().walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* operation) {
     numbers_[operation] = operation_number(operation->getLoc()).value_or(number);
@@ -33,7 +41,9 @@ CpuMetadata Emitter::run() {
 
 llvm::BasicBlock* Emitter::block(const char* name) { return llvm::BasicBlock::Create(context_, name, entry_); }
 
-llvm::Type* Emitter::value_type_of(mlir::Value value) { return value_type(tt::element_type(value.getType()), context_); }
+llvm::Type* Emitter::value_type_of(mlir::Value value) {
+  return value_type(tt::element_type(value.getType()), context_);
+}
 
 llvm::Value* Emitter::variable(llvm::Type* type, const char* name) {
   Builder builder(allocas_, allocas_->begin());
@@ -42,7 +52,8 @@ llvm::Value* Emitter::variable(llvm::Type* type, const char* name) {
 
 void Emitter::emit_entry() {
   llvm::Type* pointer = builder_.getPtrTy();
-  auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, pointer, builder_.getInt64Ty(), builder_.getInt64Ty(), pointer}, false);
+  auto* type = llvm::FunctionType::get(
+      builder_.getVoidTy(), {pointer, pointer, builder_.getInt64Ty(), builder_.getInt64Ty(), pointer}, false);
   entry_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, function_.getName(), module_);
   entry_->addFnAttr(llvm::Attribute::NoUnwind);
   entry_->addFnAttr("target-cpu", target_.cpu);
@@ -58,7 +69,9 @@ void Emitter::emit_entry() {
   context_argument_ = entry_->getArg(4);
   arena_ = builder_.CreateAlignedLoad(pointer, context_argument_, llvm::Align(8), "arena");
   for (unsigned axis = 0; axis < 3; ++axis)
-    grid_[axis] = builder_.CreateAlignedLoad(builder_.getInt32Ty(), builder_.CreateConstGEP1_64(builder_.getInt32Ty(), entry_->getArg(1), axis), llvm::Align(4));
+    grid_[axis] = builder_.CreateAlignedLoad(
+        builder_.getInt32Ty(), builder_.CreateConstGEP1_64(builder_.getInt32Ty(), entry_->getArg(1), axis),
+        llvm::Align(4));
   for (auto [number, argument] : llvm::enumerate(function_.getArguments())) {
     if (mlir::isa<mlir::RankedTensorType, tt::TensorDescType>(argument.getType()))
       refuse(function_, "takes scalars and pointers", "pass a pointer and make the descriptor in the kernel");
@@ -111,7 +124,8 @@ void Emitter::emit_grid_loop() {
   bool asserts = false;
   function_.walk([&](tt::AssertOp) { asserts = true; });
   if (asserts) {
-    llvm::Value* stop = builder_.CreateLoad(builder_.getInt32Ty(), builder_.CreateConstGEP1_64(builder_.getInt8Ty(), context_argument_, 32), true);
+    llvm::Value* stop = builder_.CreateLoad(
+        builder_.getInt32Ty(), builder_.CreateConstGEP1_64(builder_.getInt8Ty(), context_argument_, 32), true);
     builder_.CreateCondBr(builder_.CreateICmpEQ(stop, builder_.getInt32(0)), body, finish_);
   } else {
     builder_.CreateBr(body);
@@ -139,14 +153,16 @@ void Emitter::emit_grid_loop() {
 // ---- blocks and operations
 
 void Emitter::emit_region(mlir::Region& region) {
-  for (mlir::Block& inner : region) {
-    blocks_[&inner] = inner.isEntryBlock() ? builder_.GetInsertBlock() : block("block");
-    if (!inner.isEntryBlock()) declare(inner.getArguments());
+  // Definitions before their uses, whatever the order of the text; what cannot be reached is left out.
+  llvm::ReversePostOrderTraversal<mlir::Region*> order(&region);
+  for (mlir::Block* inner : order) {
+    blocks_[inner] = inner->isEntryBlock() ? builder_.GetInsertBlock() : block("block");
+    if (!inner->isEntryBlock()) declare(inner->getArguments());
   }
-  for (mlir::Block& inner : region) {
-    builder_.SetInsertPoint(blocks_[&inner]);
-    if (!inner.isEntryBlock()) load_variables(inner.getArguments());
-    emit_block(inner);
+  for (mlir::Block* inner : order) {
+    builder_.SetInsertPoint(blocks_[inner]);
+    if (!inner->isEntryBlock()) load_variables(inner->getArguments());
+    emit_block(*inner);
   }
 }
 
@@ -154,7 +170,8 @@ void Emitter::emit_block(mlir::Block& inner) {
   for (mlir::Operation& operation : inner) {
     emit_operation(operation);
     for (mlir::Value value : plan_.dead_after(&operation))
-      if (auto found = buffers_.find(value); found != buffers_.end() && !borrowed_.contains(value)) release(found->second);
+      if (auto found = buffers_.find(value); found != buffers_.end() && !borrowed_.contains(value))
+        release(found->second);
   }
 }
 
@@ -176,23 +193,29 @@ void Emitter::emit_operation(mlir::Operation& operation) {
   if (mlir::isa<tt::AtomicRMWOp, tt::AtomicCASOp>(operation)) return emit_atomic(operation);
   if (auto check = mlir::dyn_cast<tt::AssertOp>(operation)) return emit_assert(check);
   if (auto print = mlir::dyn_cast<tt::PrintOp>(operation)) return emit_print(print);
-  if (mlir::isa<tt::AssumeOp, tt::BarrierOp>(operation) || operation.getName().getStringRef() == "llvm.intr.assume") return;
+  if (mlir::isa<tt::AssumeOp, tt::BarrierOp>(operation) || operation.getName().getStringRef() == "llvm.intr.assume")
+    return;
   emit_scalar(operation);
 }
 
 void Emitter::emit_scalar(mlir::Operation& operation) {
   auto bind = [&](llvm::Value* value) { values_[operation.getResult(0)] = value; };
-  if (auto constant = mlir::dyn_cast<mlir::arith::ConstantOp>(operation)) return bind(constant_of(constant.getValue(), constant.getType(), context_));
-  if (auto id = mlir::dyn_cast<tt::GetProgramIdOp>(operation)) return bind(program_ids_[static_cast<int>(id.getAxis())]);
-  if (auto count = mlir::dyn_cast<tt::GetNumProgramsOp>(operation)) return bind(grid_[static_cast<int>(count.getAxis())]);
-  if (mlir::isa<mlir::ub::PoisonOp>(operation)) return bind(llvm::Constant::getNullValue(value_type_of(operation.getResult(0))));
+  if (auto constant = mlir::dyn_cast<mlir::arith::ConstantOp>(operation))
+    return bind(constant_of(constant.getValue(), constant.getType(), context_));
+  if (auto id = mlir::dyn_cast<tt::GetProgramIdOp>(operation))
+    return bind(program_ids_[static_cast<int>(id.getAxis())]);
+  if (auto count = mlir::dyn_cast<tt::GetNumProgramsOp>(operation))
+    return bind(grid_[static_cast<int>(count.getAxis())]);
+  if (mlir::isa<mlir::ub::PoisonOp>(operation))
+    return bind(llvm::Constant::getNullValue(value_type_of(operation.getResult(0))));
   if (auto load = mlir::dyn_cast<tt::LoadOp>(operation)) {
     llvm::Value* mask = load.getMask() ? scalar(load.getMask()) : nullptr;
     llvm::Value* other = load.getOther() ? scalar(load.getOther()) : nullptr;
     llvm::Value* loaded = load_scalar(load.getType(), scalar(load.getPtr()), mask, other);
     if (load.getIsVolatile()) {
       llvm::Value* memory = loaded;
-      while (!llvm::isa<llvm::LoadInst>(memory)) memory = llvm::cast<llvm::Instruction>(memory)->getOperand(llvm::isa<llvm::SelectInst>(memory) ? 1 : 0);
+      while (!llvm::isa<llvm::LoadInst>(memory))
+        memory = llvm::cast<llvm::Instruction>(memory)->getOperand(llvm::isa<llvm::SelectInst>(memory) ? 1 : 0);
       llvm::cast<llvm::LoadInst>(memory)->setVolatile(true);
     }
     return bind(loaded);
@@ -207,20 +230,23 @@ void Emitter::emit_scalar(mlir::Operation& operation) {
   }
   llvm::SmallVector<llvm::Value*, 3> operands;
   for (mlir::Value operand : operation.getOperands()) operands.push_back(scalar(operand));
-  for (auto [result, value] : llvm::zip(operation.getResults(), apply(builder_, &operation, operands, options_))) values_[result] = value;
+  for (auto [result, value] : llvm::zip(operation.getResults(), apply(builder_, &operation, operands, options_)))
+    values_[result] = value;
 }
 
 llvm::Value* Emitter::scalar(mlir::Value value) {
   auto found = values_.find(value);
   if (found != values_.end()) return found->second;
   mlir::Operation* operation = value.getDefiningOp();
-  refuse(operation ? operation : function_.getOperation(), "gives a value of type that the CPU does not carry", "use scalars, pointers and tensors of them");
+  refuse(operation ? operation : function_.getOperation(), "gives a value of type that the CPU does not carry",
+         "use scalars, pointers and tensors of them");
 }
 
 void Emitter::set_location(mlir::Operation* operation) {
   if (!subprogram_) return;
   auto place = operation->getLoc()->findInstanceOf<mlir::FileLineColLoc>();
-  if (place) builder_.SetCurrentDebugLocation(llvm::DILocation::get(context_, place.getLine(), place.getColumn(), subprogram_));
+  if (place)
+    builder_.SetCurrentDebugLocation(llvm::DILocation::get(context_, place.getLine(), place.getColumn(), subprogram_));
 }
 
 // ---- the arena

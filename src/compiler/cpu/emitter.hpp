@@ -1,9 +1,9 @@
 // The state of one function's emission. Methods stand in files by subject: emitter.cpp (entry, scalars, arena),
-// evaluate.cpp (expressions), access.cpp (addresses and masks), nest.cpp (loops), reduce.cpp, control.cpp, memory.cpp,
-// matrix.cpp.
+// evaluate.cpp (expressions), affine.cpp (strides and bounds of masks), access.cpp (loads and stores), nest.cpp
+// (loops), reduce.cpp (roots, reductions, scans), control.cpp, memory.cpp (atomics, assertions, printing), matrix.cpp.
 //
-// A tensor is evaluated at Coordinates: one index a dimension, at most one of which runs over lanes. Evaluation happens at
-// the loop level that its coordinates need, so that what is uniform along an inner loop is emitted before that loop.
+// A tensor is evaluated at Coordinates: one index a dimension, at most one of which runs over lanes. Evaluation happens
+// at the loop level that its coordinates need, so that what is uniform along an inner loop is emitted before that loop.
 #pragma once
 
 #include <functional>
@@ -23,8 +23,8 @@ namespace teeny::compiler::cpu {
 
 struct DotPlan;
 
-// An index (i64) in one dimension: one number for all lanes; `lane`: the number of lane 0, lane l has l more; `spread`: a
-// vector with any number a lane. `level` is the loop level that computes it.
+// An index (i64) in one dimension: one number for all lanes; `lane`: the number of lane 0, lane l has l more; `spread`:
+// a vector with any number a lane. `level` is the loop level that computes it.
 struct Coordinate {
   enum Kind : std::uint8_t { uniform, lane, spread };
   llvm::Value* value = nullptr;
@@ -37,12 +37,12 @@ struct Coordinates {
   llvm::SmallVector<Coordinate, 4> dimensions;
   unsigned width = 1;  // lanes
   unsigned level() const;
-  int lane() const;    // the dimension of kind lane, or -1
+  int lane() const;  // the dimension of kind lane, or -1
   bool has_lanes() const;
 };
 
-// origin + stride * (index along the lane dimension): an integer in its own type, or a pointer with the stride in bytes.
-// The stride is an i64.
+// origin + stride * (index along the lane dimension): an integer in its own type, or a pointer with the stride in
+// bytes. The stride is an i64.
 struct Affine {
   llvm::Value* origin = nullptr;
   llvm::Value* stride = nullptr;
@@ -56,10 +56,11 @@ struct Buffer {
   llvm::SmallVector<std::int64_t, 4> shape;
 };
 
-// What a root does in its nest. A row is one run of the lane dimension; slots are the independent chunks of an unrolled loop.
+// What a root does in its nest. A row is one run of the lane dimension; slots are the independent chunks of an unrolled
+// loop.
 struct NestBody {
   virtual ~NestBody() = default;
-  virtual void before() {}                            // ahead of all loops
+  virtual void before() {}  // ahead of all loops
   virtual void begin_row(const Coordinates&) {}
   virtual void chunk(const Coordinates& at, unsigned slot) = 0;
   virtual void end_row(const Coordinates&) {}
@@ -68,12 +69,12 @@ struct NestBody {
 
 struct Nest {
   llvm::SmallVector<std::int64_t, 4> shape;
-  int lane = -1;                                      // -1: every element by itself
+  int lane = -1;  // -1: every element by itself
   unsigned width = 1;
   unsigned unroll = 1;
-  llvm::SmallVector<mlir::Value, 4> expressions;      // whose masks may bound the loop, over `shape`
-  llvm::SmallVector<mlir::Value, 2> masks;            // masks of stores, over `shape`
-  llvm::SmallVector<tt::StoreOp, 2> streams;          // stores that had better be non-temporal
+  llvm::SmallVector<mlir::Value, 4> expressions;  // whose masks may bound the loop, over `shape`
+  llvm::SmallVector<mlir::Value, 2> masks;        // masks of stores, over `shape`
+  llvm::SmallVector<tt::StoreOp, 2> streams;      // stores that had better be non-temporal
 };
 
 class Emitter {
@@ -94,7 +95,7 @@ class Emitter {
 
   using Key = std::pair<void*, unsigned>;
   struct Level {
-    llvm::BasicBlock* preheader = nullptr;            // its terminator enters this level's loop
+    llvm::BasicBlock* preheader = nullptr;  // its terminator enters this level's loop
     std::map<Key, llvm::Value*> values;
     std::map<Key, std::optional<Affine>> affine;
   };
@@ -130,12 +131,14 @@ class Emitter {
   void write_buffer(const Buffer& buffer, llvm::Value* value, const Coordinates& at);
   // The coordinates of operand 0 of a shape operation.
   Coordinates source_coordinates(mlir::Operation* operation, const Coordinates& at);
-  Coordinates reshape_coordinates(llvm::ArrayRef<std::int64_t> from, llvm::ArrayRef<std::int64_t> to, const Coordinates& at);
+  Coordinates reshape_coordinates(llvm::ArrayRef<std::int64_t> from, llvm::ArrayRef<std::int64_t> to,
+                                  const Coordinates& at);
   Coordinates canonical(const Coordinates& at, llvm::ArrayRef<std::int64_t> shape);
   unsigned intern(const Coordinates& at, bool without_lane);
   llvm::Value* lane_indices(const Coordinate& coordinate, unsigned width);
   // A region of scalar operations on values of any one lane count.
-  llvm::SmallVector<llvm::Value*, 2> combine(mlir::Block& region, llvm::ArrayRef<llvm::Value*> left, llvm::ArrayRef<llvm::Value*> right);
+  llvm::SmallVector<llvm::Value*, 2> combine(mlir::Block& region, llvm::ArrayRef<llvm::Value*> left,
+                                             llvm::ArrayRef<llvm::Value*> right);
 
   // access.cpp
   std::optional<Affine> affine(mlir::Value value, const Coordinates& at);
@@ -143,7 +146,8 @@ class Emitter {
   std::optional<Affine> affine_arithmetic(mlir::Operation* operation, const Coordinates& at);
   Affine buffer_address(const Buffer& buffer, const Coordinates& at);
   llvm::Value* lane_address(const Affine& address, const Coordinates& at);
-  // How far, from index 0 along the lane dimension, the mask is known to be true: an i64, or null when nothing is known.
+  // How far, from index 0 along the lane dimension, the mask is known to be true: an i64, or null when nothing is
+  // known.
   llvm::Value* true_prefix(mlir::Value mask, const Coordinates& row, std::int64_t extent);
   llvm::Value* comparison_prefix(mlir::arith::CmpIOp compare, const Coordinates& row, std::int64_t extent);
   llvm::Value* load_memory(mlir::Type element, std::optional<Affine> address, std::function<llvm::Value*()> pointers,
@@ -209,8 +213,10 @@ class Emitter {
   // matrix.cpp
   void emit_dot(tt::DotOp dot);
   std::optional<Buffer> carried_accumulator(tt::DotOp dot);
-  llvm::Value* operand_elements(mlir::Value operand, Coordinates at, unsigned inner, llvm::Value* start, unsigned lanes, unsigned valid);
-  void pack_operand(const DotPlan& plan, mlir::Value operand, const Coordinates& batch, llvm::Value* destination, bool is_a);
+  llvm::Value* operand_elements(mlir::Value operand, Coordinates at, unsigned inner, llvm::Value* start, unsigned lanes,
+                                unsigned valid);
+  void pack_operand(const DotPlan& plan, mlir::Value operand, const Coordinates& batch, llvm::Value* destination,
+                    bool is_a);
   void convert_accumulator(mlir::Value value, const Buffer& wide);
   void convert_buffer(const Buffer& wide, const Buffer& narrow);
 
@@ -224,11 +230,11 @@ class Emitter {
 
   llvm::Function* entry_ = nullptr;
   llvm::BasicBlock* allocas_ = nullptr;
-  llvm::BasicBlock* next_program_ = nullptr;          // where a returning program goes
-  llvm::BasicBlock* finish_ = nullptr;                // where the entry returns
+  llvm::BasicBlock* next_program_ = nullptr;  // where a returning program goes
+  llvm::BasicBlock* finish_ = nullptr;        // where the entry returns
   llvm::Value* arena_ = nullptr;
   llvm::Value* context_argument_ = nullptr;
-  llvm::Value* program_ = nullptr;                    // linear id, i64
+  llvm::Value* program_ = nullptr;  // linear id, i64
   llvm::Value* program_ids_[3] = {};
   llvm::Value* grid_[3] = {};
 
@@ -247,8 +253,8 @@ class Emitter {
 
   std::vector<std::pair<std::uint64_t, std::uint64_t>> free_;  // offset, bytes; sorted
   std::uint64_t arena_top_ = 0, arena_bytes_ = 0;
-  bool streaming_ = false;                            // the chunks being emitted store past the cache
-  bool streams_ = false;                              // a non-temporal store was emitted
+  bool streaming_ = false;  // the chunks being emitted store past the cache
+  bool streams_ = false;    // a non-temporal store was emitted
 };
 
 // Whether a value grows by one from element to element along a dimension, as far as its operations say.
@@ -256,12 +262,20 @@ bool unit_stride(mlir::Value value, unsigned dimension);
 
 // Puts the builder where values of a level are computed, until it goes out of scope.
 struct AtLevel {
-  AtLevel(Emitter& emitter, unsigned level) : emitter_(emitter), saved_(emitter.builder_.saveIP()) {
-    if (level + 1 < emitter.levels_.size())
-      emitter.builder_.SetInsertPoint(emitter.levels_[level + 1].preheader->getTerminator());
+  AtLevel(Emitter& emitter, unsigned level) : emitter_(emitter), outer_(level + 1 < emitter.levels_.size()) {
+    if (!outer_) return;
+    saved_ = emitter.builder_.saveIP();
+    emitter.builder_.SetInsertPoint(emitter.levels_[level + 1].preheader->getTerminator());
   }
-  ~AtLevel() { emitter_.builder_.restoreIP(saved_); }
+  // At the innermost level evaluation may go on in new blocks, where the builder then stays.
+  ~AtLevel() {
+    if (outer_) emitter_.builder_.restoreIP(saved_);
+  }
+  AtLevel(const AtLevel&) = delete;
+  AtLevel& operator=(const AtLevel&) = delete;
+
   Emitter& emitter_;
+  bool outer_;
   Builder::InsertPoint saved_;
 };
 

@@ -49,9 +49,7 @@ llvm::Value* Emitter::evaluate(mlir::Value value, const Coordinates& place) {
   unsigned level = at.level();
   Key key{value.getAsOpaquePointer(), intern(at, false)};
   if (auto found = levels_[level].values.find(key); found != levels_[level].values.end()) return found->second;
-  // At the innermost level evaluation may go on in new blocks, where the builder then stays.
-  std::optional<AtLevel> guard;
-  if (level + 1 < levels_.size()) guard.emplace(*this, level);
+  AtLevel guard(*this, level);
   llvm::Value* result = compute(value, at);
   levels_[level].values[key] = result;
   return result;
@@ -106,8 +104,8 @@ llvm::Value* Emitter::compute_constant(mlir::arith::ConstantOp constant, const C
     numbers.push_back(element.isInteger(1) ? llvm::ConstantInt::get(type, number->isOneValue()) : number);
   }
   auto* data = llvm::ConstantArray::get(llvm::ArrayType::get(type, numbers.size()), numbers);
-  auto* global = new llvm::GlobalVariable(module_, data->getType(), true, llvm::GlobalValue::PrivateLinkage, data, "table");
-  Coordinates flat{{}, at.width};
+  auto* global =
+      new llvm::GlobalVariable(module_, data->getType(), true, llvm::GlobalValue::PrivateLinkage, data, "table");
   Coordinates linear = reshape_coordinates({elements.getNumElements()}, elements.getType().getShape(), at);
   llvm::Value* offsets = lane_indices(linear.dimensions[0], at.width);
   llvm::Value* pointers = builder_.CreateGEP(type, global, offsets);
@@ -117,9 +115,10 @@ llvm::Value* Emitter::compute_constant(mlir::arith::ConstantOp constant, const C
 
 namespace {
 
-// x / s for a vector and one divisor: a reciprocal and two corrections, whose last rounding is the quotient's (Markstein,
-// Computation of elementary functions on the IBM RISC System/6000, 1990), while no step leaves the normal range: 2^-20 <= |s| < 2^20 and every
-// x is +0 or 2^-100 <= |x| < 2^100. Otherwise the machine's division, which takes several times as long.
+// x / s for a vector and one divisor: a reciprocal and two corrections, whose last rounding is the quotient's
+// (Markstein, Computation of elementary functions on the IBM RISC System/6000, 1990), while no step leaves the normal
+// range: 2^-20 <= |s| < 2^20 and every x is +0 or 2^-100 <= |x| < 2^100. Otherwise the machine's division, which takes
+// several times as long.
 llvm::Value* divide_by_one(Builder& b, llvm::Value* x, llvm::Value* s) {
   unsigned lanes = lanes_of(x);
   llvm::Function* function = b.GetInsertBlock()->getParent();
@@ -127,14 +126,18 @@ llvm::Value* divide_by_one(Builder& b, llvm::Value* x, llvm::Value* s) {
   auto in_range = [&](llvm::Value* value, int low, int high) {
     llvm::Type* bits = value->getType()->getWithNewType(b.getInt32Ty());
     llvm::Value* magnitude = b.CreateAnd(b.CreateBitCast(value, bits), llvm::ConstantInt::get(bits, 0x7fffffff));
-    llvm::Value* offset = b.CreateSub(magnitude, llvm::ConstantInt::get(bits, static_cast<std::uint64_t>(127 + low) << 23));
+    llvm::Value* offset =
+        b.CreateSub(magnitude, llvm::ConstantInt::get(bits, static_cast<std::uint64_t>(127 + low) << 23));
     return b.CreateICmpULT(offset, llvm::ConstantInt::get(bits, static_cast<std::uint64_t>(high - low) << 23));
   };
   llvm::Value* bits = b.CreateBitCast(x, lanes_type(b.getInt32Ty(), lanes));
-  llvm::Value* fits = b.CreateOr(in_range(x, -100, 100), b.CreateICmpEQ(bits, llvm::Constant::getNullValue(bits->getType())));
+  llvm::Value* fits =
+      b.CreateOr(in_range(x, -100, 100), b.CreateICmpEQ(bits, llvm::Constant::getNullValue(bits->getType())));
   llvm::Value* misfits = b.CreateNot(b.CreateBitCast(fits, b.getIntNTy(lanes)));
-  llvm::Value* all = b.CreateAnd(b.CreateICmpEQ(misfits, llvm::Constant::getNullValue(misfits->getType())), in_range(s, -20, 20));
-  auto *fast = llvm::BasicBlock::Create(context, "by_reciprocal", function), *slow = llvm::BasicBlock::Create(context, "by_division", function);
+  llvm::Value* all =
+      b.CreateAnd(b.CreateICmpEQ(misfits, llvm::Constant::getNullValue(misfits->getType())), in_range(s, -20, 20));
+  auto *fast = llvm::BasicBlock::Create(context, "by_reciprocal", function),
+       *slow = llvm::BasicBlock::Create(context, "by_division", function);
   auto* done = llvm::BasicBlock::Create(context, "divided", function);
   b.CreateCondBr(all, fast, slow);
   b.SetInsertPoint(fast);
@@ -168,10 +171,12 @@ llvm::Value* Emitter::compute_elementwise(mlir::OpResult result, const Coordinat
       std::int64_t stride = llvm::cast<llvm::ConstantInt>(even->stride)->getSExtValue();
       llvm::Type* type = even->origin->getType();
       llvm::Value* position = builder_.CreateSExtOrTrunc(at.dimensions[at.lane()].value, type);
-      llvm::Value* first = builder_.CreateAdd(even->origin, builder_.CreateMul(position, llvm::ConstantInt::get(type, stride, true)));
+      llvm::Value* first =
+          builder_.CreateAdd(even->origin, builder_.CreateMul(position, llvm::ConstantInt::get(type, stride, true)));
       if (stride == 0) return even->origin;
       llvm::SmallVector<llvm::Constant*> steps;
-      for (unsigned lane = 0; lane < at.width; ++lane) steps.push_back(llvm::ConstantInt::get(type, lane * stride, true));
+      for (unsigned lane = 0; lane < at.width; ++lane)
+        steps.push_back(llvm::ConstantInt::get(type, lane * stride, true));
       return builder_.CreateAdd(splat(builder_, first, at.width), llvm::ConstantVector::get(steps));
     }
   }
@@ -183,8 +188,8 @@ llvm::Value* Emitter::compute_elementwise(mlir::OpResult result, const Coordinat
   }
   set_location(operation);
   bool innermost = at.level() + 1 == levels_.size();
-  if (innermost && lanes >= 4 && target_.fma && mlir::isa<mlir::arith::DivFOp, tt::PreciseDivFOp>(operation) && lanes_of(operands[0]) == lanes &&
-      operands[1]->getType()->isFloatTy() && !llvm::isa<llvm::Constant>(operands[1]))
+  if (innermost && lanes >= 4 && target_.fma && mlir::isa<mlir::arith::DivFOp, tt::PreciseDivFOp>(operation) &&
+      lanes_of(operands[0]) == lanes && operands[1]->getType()->isFloatTy() && !llvm::isa<llvm::Constant>(operands[1]))
     return divide_by_one(builder_, operands[0], operands[1]);
   for (llvm::Value*& operand : operands) operand = splat(builder_, operand, lanes);
   auto results = apply(builder_, operation, operands, options_);
@@ -193,13 +198,15 @@ llvm::Value* Emitter::compute_elementwise(mlir::OpResult result, const Coordinat
 
 llvm::Value* Emitter::read_buffer(const Buffer& buffer, const Coordinates& at) {
   std::optional<Affine> address;
-  if (!llvm::any_of(at.dimensions, [](const Coordinate& c) { return c.kind == Coordinate::spread; })) address = buffer_address(buffer, at);
+  if (!llvm::any_of(at.dimensions, [](const Coordinate& c) { return c.kind == Coordinate::spread; }))
+    address = buffer_address(buffer, at);
   auto pointers = [&]() -> llvm::Value* {
     llvm::Value* offset = index(0);
     std::int64_t stride = 1;
     for (int d = static_cast<int>(at.dimensions.size()) - 1; d >= 0; stride *= buffer.shape[d--]) {
       llvm::Value* place = splat(builder_, lane_indices(at.dimensions[d], at.width), at.width);
-      offset = builder_.CreateAdd(splat(builder_, offset, at.width), builder_.CreateMul(place, splat(builder_, index(stride), at.width)));
+      offset = builder_.CreateAdd(splat(builder_, offset, at.width),
+                                  builder_.CreateMul(place, splat(builder_, index(stride), at.width)));
     }
     llvm::Value* base = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), arena_, buffer.offset);
     return builder_.CreateGEP(memory_type(buffer.element, context_), base, offset);
@@ -229,15 +236,18 @@ Coordinates Emitter::source_coordinates(mlir::Operation* operation, const Coordi
 }
 
 // Groups of dimensions with equal products are converted on their own, so that most indices pass unchanged.
-Coordinates Emitter::reshape_coordinates(llvm::ArrayRef<std::int64_t> from, llvm::ArrayRef<std::int64_t> to, const Coordinates& at) {
+Coordinates Emitter::reshape_coordinates(llvm::ArrayRef<std::int64_t> from, llvm::ArrayRef<std::int64_t> to,
+                                         const Coordinates& at) {
   Coordinates result{{}, at.width};
   size_t i = 0, j = 0;
   while (i < from.size() || j < to.size()) {
     size_t i_begin = i, j_begin = j;
     std::int64_t from_product = i < from.size() ? from[i++] : 1, to_product = j < to.size() ? to[j++] : 1;
     while (from_product != to_product)
-      if (from_product < to_product) from_product *= from[i++];
-      else to_product *= to[j++];
+      if (from_product < to_product)
+        from_product *= from[i++];
+      else
+        to_product *= to[j++];
     if (i - i_begin == 1 && j - j_begin == 1) {
       result.dimensions.push_back(at.dimensions[j_begin]);
       continue;
@@ -248,11 +258,14 @@ Coordinates Emitter::reshape_coordinates(llvm::ArrayRef<std::int64_t> from, llvm
       Coordinate part = at.dimensions[d];
       unsigned level = std::max(linear.level, part.level);
       AtLevel guard(*this, level);
-      bool last = d + 1 == j || std::all_of(to.begin() + d + 1, to.begin() + j, [](std::int64_t extent) { return extent == 1; });
+      bool last = d + 1 == j ||
+                  std::all_of(to.begin() + d + 1, to.begin() + j, [](std::int64_t extent) { return extent == 1; });
       if (part.kind == Coordinate::lane && !last) part = {lane_indices(part, at.width), Coordinate::spread, part.level};
       if (part.kind != Coordinate::uniform && linear.kind == Coordinate::uniform) {
         llvm::Value* scaled = builder_.CreateMul(linear.value, index(to[d]));
-        linear = {builder_.CreateAdd(part.kind == Coordinate::lane ? scaled : splat(builder_, scaled, at.width), part.value), part.kind, level};
+        linear = {
+            builder_.CreateAdd(part.kind == Coordinate::lane ? scaled : splat(builder_, scaled, at.width), part.value),
+            part.kind, level};
         continue;
       }
       if (linear.kind == Coordinate::lane && to[d] == 1) continue;
@@ -272,7 +285,8 @@ Coordinates Emitter::reshape_coordinates(llvm::ArrayRef<std::int64_t> from, llvm
       inner /= from[d];
       llvm::Value* part = builder_.CreateUDiv(linear.value, splat(builder_, index(inner), lanes));
       part = builder_.CreateURem(part, splat(builder_, index(from[d]), lanes));
-      Coordinate::Kind kind = linear.kind == Coordinate::lane && static_cast<int>(d) != lane_dimension ? Coordinate::uniform : linear.kind;
+      Coordinate::Kind kind =
+          linear.kind == Coordinate::lane && static_cast<int>(d) != lane_dimension ? Coordinate::uniform : linear.kind;
       result.dimensions.push_back({part, kind, linear.level, kind == Coordinate::lane});
     }
   }
@@ -284,7 +298,8 @@ llvm::SmallVector<llvm::Value*, 2> Emitter::combine(mlir::Block& region, llvm::A
   llvm::DenseMap<mlir::Value, llvm::Value*> local;
   unsigned lanes = lanes_of(left[0]);
   for (auto [argument, value] : llvm::zip(region.getArguments().take_front(left.size()), left)) local[argument] = value;
-  for (auto [argument, value] : llvm::zip(region.getArguments().drop_front(left.size()), right)) local[argument] = value;
+  for (auto [argument, value] : llvm::zip(region.getArguments().drop_front(left.size()), right))
+    local[argument] = value;
   auto look_up = [&](mlir::Value value) {
     auto found = local.find(value);
     return splat(builder_, found != local.end() ? found->second : scalar(value), lanes);
@@ -294,17 +309,20 @@ llvm::SmallVector<llvm::Value*, 2> Emitter::combine(mlir::Block& region, llvm::A
       local[constant] = constant_of(constant.getValue(), constant.getType(), context_);
       continue;
     }
-    if (!is_elementwise(&operation)) refuse(&operation, "must be element-wise inside a combine function", "use arithmetic and select there");
+    if (!is_elementwise(&operation))
+      refuse(&operation, "must be element-wise inside a combine function", "use arithmetic and select there");
     llvm::SmallVector<llvm::Value*, 3> operands;
     for (mlir::Value operand : operation.getOperands()) operands.push_back(look_up(operand));
     set_location(&operation);
     // Which zero a maximum gives is only promised with `reproducible`: the looser form is half the instructions.
-    if (!options_.reproducible && mlir::isa<mlir::arith::MaxNumFOp, mlir::arith::MinNumFOp>(operation) && operands[0]->getType()->isFPOrFPVectorTy()) {
+    if (!options_.reproducible && mlir::isa<mlir::arith::MaxNumFOp, mlir::arith::MinNumFOp>(operation) &&
+        operands[0]->getType()->isFPOrFPVectorTy()) {
       auto id = mlir::isa<mlir::arith::MaxNumFOp>(operation) ? llvm::Intrinsic::maxnum : llvm::Intrinsic::minnum;
       local[operation.getResult(0)] = builder_.CreateBinaryIntrinsic(id, operands[0], operands[1]);
       continue;
     }
-    for (auto [result, value] : llvm::zip(operation.getResults(), apply(builder_, &operation, operands, options_))) local[result] = value;
+    for (auto [result, value] : llvm::zip(operation.getResults(), apply(builder_, &operation, operands, options_)))
+      local[result] = value;
   }
   llvm::SmallVector<llvm::Value*, 2> results;
   for (mlir::Value value : region.getTerminator()->getOperands()) results.push_back(look_up(value));

@@ -36,11 +36,13 @@ constexpr Level levels[] = {
     {"aarch64", "aarch64-unknown-linux-gnu", "generic"},
 };
 
-// LoopStrengthReduce took half of code generation's time and gains nothing here: addresses are emitted in their final form.
+// LoopStrengthReduce took half of code generation's time and gains nothing here: addresses are emitted in their final
+// form.
 void configure_llvm_once() {
   static std::once_flag once;
   std::call_once(once, [] {
-    LLVMInitializeX86TargetInfo(), LLVMInitializeX86Target(), LLVMInitializeX86TargetMC(), LLVMInitializeX86AsmPrinter();
+    LLVMInitializeX86TargetInfo(), LLVMInitializeX86Target(), LLVMInitializeX86TargetMC(),
+        LLVMInitializeX86AsmPrinter();
     LLVMInitializeAArch64TargetInfo(), LLVMInitializeAArch64Target(), LLVMInitializeAArch64TargetMC();
     LLVMInitializeAArch64AsmPrinter();
     auto& options = llvm::cl::getRegisteredOptions();
@@ -66,8 +68,8 @@ CpuTarget parse_target(llvm::StringRef text) {
   }
   std::string known;
   for (const Level& level : levels) known += std::string(known.empty() ? "" : ", ") + "cpu:" + level.name;
-  throw Error(ErrorCode::invalid_argument, "target: names a CPU level; got '" + text.str() + "', expected one of " + known +
-                                               "\nhelp: add features after it, as in cpu:x86-64-v4+avx512bf16");
+  throw Error(ErrorCode::invalid_argument, "target: names a CPU level; got '" + text.str() + "', expected one of " +
+                                               known + "\nhelp: add features after it, as in cpu:x86-64-v4+avx512bf16");
 }
 
 std::unique_ptr<llvm::TargetMachine> make_target_machine(const CpuTarget& target) {
@@ -83,8 +85,8 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const CpuTarget& target
   std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(
       triple, target.cpu, target.features, options, llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
   if (!machine)
-    throw Error(ErrorCode::unsupported, "target: LLVM makes no machine for " + target.triple + " " + target.cpu +
-                                            "\nhelp: name another level");
+    throw Error(ErrorCode::unsupported,
+                "target: LLVM makes no machine for " + target.triple + " " + target.cpu + "\nhelp: name another level");
   return machine;
 }
 

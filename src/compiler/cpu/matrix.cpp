@@ -16,18 +16,25 @@ DType dtype_of(mlir::Type element) {
   if (element.isF32()) return DType::f32;
   if (element.isF64()) return DType::f64;
   switch (element.getIntOrFloatBitWidth()) {
-    case 8: return DType::i8;
-    case 16: return DType::i16;
-    case 32: return DType::i32;
-    default: return DType::i64;
+    case 8:
+      return DType::i8;
+    case 16:
+      return DType::i16;
+    case 32:
+      return DType::i32;
+    default:
+      return DType::i64;
   }
 }
 
 DotPrecision precision_of(tt::InputPrecision precision) {
   switch (precision) {
-    case tt::InputPrecision::TF32: return DotPrecision::fast;
-    case tt::InputPrecision::TF32x3: return DotPrecision::fast_x3;
-    case tt::InputPrecision::IEEE: return DotPrecision::ieee;
+    case tt::InputPrecision::TF32:
+      return DotPrecision::fast;
+    case tt::InputPrecision::TF32x3:
+      return DotPrecision::fast_x3;
+    case tt::InputPrecision::IEEE:
+      return DotPrecision::ieee;
   }
   return DotPrecision::ieee;
 }
@@ -62,7 +69,8 @@ std::optional<Buffer> Emitter::carried_accumulator(tt::DotOp dot) {
 }
 
 // A vector of an operand's elements; chunks that end inside the block are evaluated in pieces of powers of two.
-llvm::Value* Emitter::operand_elements(mlir::Value operand, Coordinates at, unsigned inner, llvm::Value* start, unsigned lanes, unsigned valid) {
+llvm::Value* Emitter::operand_elements(mlir::Value operand, Coordinates at, unsigned inner, llvm::Value* start,
+                                       unsigned lanes, unsigned valid) {
   mlir::Type element = tt::element_type(operand.getType());
   llvm::Type* type = value_type(element, context_);
   if (element.isF16()) type = builder_.getHalfTy();
@@ -83,13 +91,15 @@ llvm::Value* Emitter::operand_elements(mlir::Value operand, Coordinates at, unsi
     while (width * 2 <= valid - first) width *= 2;
     llvm::Value* piece = evaluated(first, width);
     for (unsigned lane = 0; lane < width; ++lane)
-      result = builder_.CreateInsertElement(result, width == 1 ? piece : builder_.CreateExtractElement(piece, lane), first + lane);
+      result = builder_.CreateInsertElement(result, width == 1 ? piece : builder_.CreateExtractElement(piece, lane),
+                                            first + lane);
     first += width;
   }
   return result;
 }
 
-void Emitter::pack_operand(const DotPlan& plan, mlir::Value operand, const Coordinates& batch, llvm::Value* destination, bool is_a) {
+void Emitter::pack_operand(const DotPlan& plan, mlir::Value operand, const Coordinates& batch, llvm::Value* destination,
+                           bool is_a) {
   auto shape = tt::shape_of(operand.getType());
   unsigned rank = static_cast<unsigned>(shape.size());
   int lane = choose_lane(shape, {operand});
@@ -111,8 +121,10 @@ void Emitter::pack_operand(const DotPlan& plan, mlir::Value operand, const Coord
     return result;
   };
   DotInner direction = along_k ? DotInner::k : DotInner::other;
-  if (is_a) emit_pack_a(builder_, plan, destination, direction, elements, index(plan.shape.m), index(plan.shape.k));
-  else emit_pack_b(builder_, plan, destination, direction, elements, index(plan.shape.n), index(plan.shape.k));
+  if (is_a)
+    emit_pack_a(builder_, plan, destination, direction, elements, index(plan.shape.m), index(plan.shape.k));
+  else
+    emit_pack_b(builder_, plan, destination, direction, elements, index(plan.shape.n), index(plan.shape.k));
   levels_.pop_back();
 }
 
@@ -123,7 +135,8 @@ void Emitter::emit_dot(tt::DotOp dot) {
   bool narrow = element.isF16() || element.isBF16();
   DotShape shape;
   shape.m = a[rank - 2], shape.k = a[rank - 1], shape.n = c[rank - 1];
-  shape.a = dtype_of(tt::element_type(dot.getA().getType())), shape.b = dtype_of(tt::element_type(dot.getB().getType()));
+  shape.a = dtype_of(tt::element_type(dot.getA().getType())),
+  shape.b = dtype_of(tt::element_type(dot.getB().getType()));
   shape.accumulator = narrow ? DType::f32 : dtype_of(element);
   shape.precision = precision_of(dot.getInputPrecision());
   shape.reproducible = options_.reproducible;
@@ -140,8 +153,10 @@ void Emitter::emit_dot(tt::DotOp dot) {
   } else {
     accumulator = allocate(dot.getD());
   }
-  if (narrow) convert_accumulator(dot.getC(), accumulator);
-  else materialise(dot.getC(), accumulator);
+  if (narrow)
+    convert_accumulator(dot.getC(), accumulator);
+  else
+    materialise(dot.getC(), accumulator);
 
   std::uint64_t a_place = allocate_bytes(plan.a_bytes), b_place = allocate_bytes(plan.b_bytes);
   auto pointer = [&](llvm::Value* offset) { return builder_.CreateGEP(builder_.getInt8Ty(), arena_, offset); };
@@ -151,15 +166,19 @@ void Emitter::emit_dot(tt::DotOp dot) {
     llvm::Value* result = pointer(index(accumulator.offset));
     if (rank == 3) {
       batch.dimensions.push_back({number, Coordinate::uniform, static_cast<unsigned>(levels_.size() - 1)});
-      result = builder_.CreateGEP(memory_type(accumulator.element, context_), result, builder_.CreateMul(number, index(shape.m * shape.n)));
+      result = builder_.CreateGEP(memory_type(accumulator.element, context_), result,
+                                  builder_.CreateMul(number, index(shape.m * shape.n)));
     }
     llvm::Value *packed_a = pointer(index(a_place)), *packed_b = pointer(index(b_place));
     pack_operand(plan, dot.getA(), batch, packed_a, true);
     pack_operand(plan, dot.getB(), batch, packed_b, false);
-    builder_.CreateCall(kernel->function, {packed_a, index(plan.a_row_bytes), packed_b, result, index(shape.n), index(shape.m), index(shape.n), index(shape.k)});
+    builder_.CreateCall(kernel->function, {packed_a, index(plan.a_row_bytes), packed_b, result, index(shape.n),
+                                           index(shape.m), index(shape.n), index(shape.k)});
   };
-  if (rank == 3) loop(index(0), index(a[0]), 1, product);
-  else product(index(0));
+  if (rank == 3)
+    loop(index(0), index(a[0]), 1, product);
+  else
+    product(index(0));
   levels_.assign(1, {});
   release_bytes(a_place, plan.a_bytes), release_bytes(b_place, plan.b_bytes);
   if (!narrow) return;
@@ -180,13 +199,17 @@ struct ConvertBody : NestBody {
 void Emitter::convert_accumulator(mlir::Value value, const Buffer& wide) {
   ConvertBody body;
   mlir::Type element = tt::element_type(value.getType());
-  body.convert = [&](const Coordinates& at) { write_buffer(wide, widen_float(builder_, evaluate(value, at), element), at); };
+  body.convert = [&](const Coordinates& at) {
+    write_buffer(wide, widen_float(builder_, evaluate(value, at), element), at);
+  };
   emit_nest(make_nest(wide.shape, {value}), {&body});
 }
 
 void Emitter::convert_buffer(const Buffer& wide, const Buffer& narrow) {
   ConvertBody body;
-  body.convert = [&](const Coordinates& at) { write_buffer(narrow, narrow_float(builder_, read_buffer(wide, at), narrow.element), at); };
+  body.convert = [&](const Coordinates& at) {
+    write_buffer(narrow, narrow_float(builder_, read_buffer(wide, at), narrow.element), at);
+  };
   Nest nest;
   nest.shape = wide.shape;
   nest.lane = static_cast<int>(wide.shape.size()) - 1;

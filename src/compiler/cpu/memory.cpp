@@ -11,10 +11,14 @@ namespace {
 
 llvm::AtomicOrdering ordering_of(tt::MemSemantic semantic) {
   switch (semantic) {
-    case tt::MemSemantic::RELAXED: return llvm::AtomicOrdering::Monotonic;
-    case tt::MemSemantic::ACQUIRE: return llvm::AtomicOrdering::Acquire;
-    case tt::MemSemantic::RELEASE: return llvm::AtomicOrdering::Release;
-    case tt::MemSemantic::ACQUIRE_RELEASE: return llvm::AtomicOrdering::AcquireRelease;
+    case tt::MemSemantic::RELAXED:
+      return llvm::AtomicOrdering::Monotonic;
+    case tt::MemSemantic::ACQUIRE:
+      return llvm::AtomicOrdering::Acquire;
+    case tt::MemSemantic::RELEASE:
+      return llvm::AtomicOrdering::Release;
+    case tt::MemSemantic::ACQUIRE_RELEASE:
+      return llvm::AtomicOrdering::AcquireRelease;
   }
   return llvm::AtomicOrdering::SequentiallyConsistent;
 }
@@ -28,16 +32,26 @@ llvm::AtomicOrdering failure_ordering(llvm::AtomicOrdering order) {
 std::optional<llvm::AtomicRMWInst::BinOp> instruction_of(tt::RMWOp operation) {
   using I = llvm::AtomicRMWInst;
   switch (operation) {
-    case tt::RMWOp::AND: return I::And;
-    case tt::RMWOp::OR: return I::Or;
-    case tt::RMWOp::XOR: return I::Xor;
-    case tt::RMWOp::ADD: return I::Add;
-    case tt::RMWOp::MAX: return I::Max;
-    case tt::RMWOp::MIN: return I::Min;
-    case tt::RMWOp::UMAX: return I::UMax;
-    case tt::RMWOp::UMIN: return I::UMin;
-    case tt::RMWOp::XCHG: return I::Xchg;
-    default: return std::nullopt;
+    case tt::RMWOp::AND:
+      return I::And;
+    case tt::RMWOp::OR:
+      return I::Or;
+    case tt::RMWOp::XOR:
+      return I::Xor;
+    case tt::RMWOp::ADD:
+      return I::Add;
+    case tt::RMWOp::MAX:
+      return I::Max;
+    case tt::RMWOp::MIN:
+      return I::Min;
+    case tt::RMWOp::UMAX:
+      return I::UMax;
+    case tt::RMWOp::UMIN:
+      return I::UMin;
+    case tt::RMWOp::XCHG:
+      return I::Xchg;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -48,11 +62,16 @@ DType dtype_of(mlir::Type element, bool is_signed) {
   if (element.isF32()) return DType::f32;
   if (element.isF64()) return DType::f64;
   switch (element.getIntOrFloatBitWidth()) {
-    case 1: return DType::boolean;
-    case 8: return is_signed ? DType::i8 : DType::u8;
-    case 16: return is_signed ? DType::i16 : DType::u16;
-    case 32: return is_signed ? DType::i32 : DType::u32;
-    default: return is_signed ? DType::i64 : DType::u64;
+    case 1:
+      return DType::boolean;
+    case 8:
+      return is_signed ? DType::i8 : DType::u8;
+    case 16:
+      return is_signed ? DType::i16 : DType::u16;
+    case 32:
+      return is_signed ? DType::i32 : DType::u32;
+    default:
+      return is_signed ? DType::i64 : DType::u64;
   }
 }
 
@@ -85,34 +104,46 @@ llvm::Value* Emitter::atomic_update(tt::AtomicRMWOp atomic, llvm::Value* pointer
   bool floating = mlir::isa<mlir::FloatType>(element);
   if (auto instruction = instruction_of(kind); instruction && (!floating || kind == tt::RMWOp::XCHG)) {
     llvm::Type* bits = builder_.getIntNTy(memory_bytes(element) * 8);
-    llvm::Value* operand = element.isInteger(1) ? builder_.CreateZExt(value, bits) : builder_.CreateBitCast(value, bits);
-    llvm::Value* old = builder_.CreateAtomicRMW(*instruction, pointer, operand, llvm::Align(memory_bytes(element)), order);
+    llvm::Value* operand =
+        element.isInteger(1) ? builder_.CreateZExt(value, bits) : builder_.CreateBitCast(value, bits);
+    llvm::Value* old =
+        builder_.CreateAtomicRMW(*instruction, pointer, operand, llvm::Align(memory_bytes(element)), order);
     return element.isInteger(1) ? from_memory(old, element) : builder_.CreateBitCast(old, value->getType());
   }
   return compare_exchange_loop(pointer, element, order, [&](llvm::Value* old) -> llvm::Value* {
     bool small = element.isF16() || element.isBF16();
-    llvm::Value *left = small ? widen_float(builder_, old, element) : old, *right = small ? widen_float(builder_, value, element) : value;
+    llvm::Value *left = small ? widen_float(builder_, old, element) : old,
+                *right = small ? widen_float(builder_, value, element) : value;
     llvm::Value* result;
-    if (kind == tt::RMWOp::FADD || kind == tt::RMWOp::ADD) result = builder_.CreateFAdd(left, right);
-    else if (kind == tt::RMWOp::FMAX || kind == tt::RMWOp::MAX) result = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::maxnum, left, right);
-    else if (kind == tt::RMWOp::FMIN || kind == tt::RMWOp::MIN) result = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::minnum, left, right);
-    else refuse(atomic, "must be add, max, min or exch on floats", "use integers for bit operations");
+    if (kind == tt::RMWOp::FADD || kind == tt::RMWOp::ADD)
+      result = builder_.CreateFAdd(left, right);
+    else if (kind == tt::RMWOp::FMAX || kind == tt::RMWOp::MAX)
+      result = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::maxnum, left, right);
+    else if (kind == tt::RMWOp::FMIN || kind == tt::RMWOp::MIN)
+      result = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::minnum, left, right);
+    else
+      refuse(atomic, "must be add, max, min or exch on floats", "use integers for bit operations");
     return small ? narrow_float(builder_, result, element) : result;
   });
 }
 
 struct AtomicBody : NestBody {
-  AtomicBody(Emitter& e, mlir::Operation& operation, const Buffer* result) : e_(e), operation_(operation), result_(result) {}
+  AtomicBody(Emitter& e, mlir::Operation& operation, const Buffer* result)
+      : e_(e), operation_(operation), result_(result) {}
 
   llvm::Value* update(const Coordinates& at) {
     Builder& b = e_.builder_;
     if (auto exchange = mlir::dyn_cast<tt::AtomicCASOp>(operation_)) {
       mlir::Type element = tt::element_type(exchange.getType());
       llvm::Type* bits = b.getIntNTy(memory_bytes(element) * 8);
-      auto to_bits = [&](mlir::Value value) { return b.CreateBitCast(e_.to_memory(e_.evaluate(value, at), element), bits); };
-      llvm::Value *pointer = e_.evaluate(exchange.getPtr(), at), *expected = to_bits(exchange.getCmp()), *desired = to_bits(exchange.getVal());
+      auto to_bits = [&](mlir::Value value) {
+        return b.CreateBitCast(e_.to_memory(e_.evaluate(value, at), element), bits);
+      };
+      llvm::Value *pointer = e_.evaluate(exchange.getPtr(), at), *expected = to_bits(exchange.getCmp()),
+                  *desired = to_bits(exchange.getVal());
       llvm::AtomicOrdering order = ordering_of(exchange.getSem());
-      llvm::Value* pair = b.CreateAtomicCmpXchg(pointer, expected, desired, llvm::Align(memory_bytes(element)), order, failure_ordering(order));
+      llvm::Value* pair = b.CreateAtomicCmpXchg(pointer, expected, desired, llvm::Align(memory_bytes(element)), order,
+                                                failure_ordering(order));
       return b.CreateBitCast(e_.from_memory(b.CreateExtractValue(pair, 0), element), value_type(element, e_.context_));
     }
     auto atomic = mlir::cast<tt::AtomicRMWOp>(operation_);
@@ -134,8 +165,10 @@ struct AtomicBody : NestBody {
 
   void chunk(const Coordinates& at, unsigned) override {
     llvm::Value* old = update(at);
-    if (result_) e_.write_buffer(*result_, old, at);
-    else scalar_ = old;
+    if (result_)
+      e_.write_buffer(*result_, old, at);
+    else
+      scalar_ = old;
   }
   Emitter& e_;
   mlir::Operation& operation_;
@@ -156,7 +189,9 @@ void Emitter::emit_atomic(mlir::Operation& operation) {
   if (!mlir::isa<mlir::RankedTensorType>(result.getType())) values_[result] = body.scalar_;
 }
 
-llvm::Value* Emitter::text_constant(llvm::StringRef text) { return builder_.CreateGlobalString(text, "text", 0, &module_); }
+llvm::Value* Emitter::text_constant(llvm::StringRef text) {
+  return builder_.CreateGlobalString(text, "text", 0, &module_);
+}
 
 struct AssertBody : NestBody {
   AssertBody(Emitter& e, tt::AssertOp operation) : e_(e), operation_(operation) {}
@@ -174,13 +209,17 @@ struct AssertBody : NestBody {
     for (auto [d, coordinate] : llvm::enumerate(at.dimensions)) {
       llvm::Value* place = coordinate.value;
       if (static_cast<int>(d) == lane_dimension && lanes > 1)
-        place = b.CreateAdd(place, b.CreateZExt(b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, fails, b.getFalse()), b.getInt64Ty()));
+        place = b.CreateAdd(
+            place, b.CreateZExt(b.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, fails, b.getFalse()), b.getInt64Ty()));
       lane = b.CreateAdd(b.CreateMul(lane, e_.index(tt::shape_of(operation_.getCondition().getType())[d])), place);
     }
     llvm::Type* pointer = b.getPtrTy();
-    auto* type = llvm::FunctionType::get(b.getVoidTy(), {pointer, b.getInt32Ty(), pointer, b.getInt64Ty(), b.getInt64Ty()}, false);
+    auto* type = llvm::FunctionType::get(b.getVoidTy(),
+                                         {pointer, b.getInt32Ty(), pointer, b.getInt64Ty(), b.getInt64Ty()}, false);
     llvm::Value* callee = b.CreateLoad(pointer, b.CreateConstGEP1_64(b.getInt8Ty(), e_.context_argument_, 16));
-    b.CreateCall(type, callee, {e_.context_argument_, b.getInt32(e_.numbers_.lookup(operation_)), e_.text_constant(operation_.getMessage()), e_.program_, lane});
+    b.CreateCall(type, callee,
+                 {e_.context_argument_, b.getInt32(e_.numbers_.lookup(operation_)),
+                  e_.text_constant(operation_.getMessage()), e_.program_, lane});
     b.CreateBr(e_.finish_);
     b.SetInsertPoint(after);
   }
@@ -200,14 +239,18 @@ void Emitter::emit_assert(tt::AssertOp operation) {
 void Emitter::emit_print(tt::PrintOp operation) {
   llvm::Type* pointer = builder_.getPtrTy();
   auto* type = llvm::FunctionType::get(builder_.getVoidTy(),
-                                       {pointer, builder_.getInt32Ty(), pointer, builder_.getInt32Ty(), pointer, builder_.getInt64Ty(), builder_.getInt64Ty()}, false);
+                                       {pointer, builder_.getInt32Ty(), pointer, builder_.getInt32Ty(), pointer,
+                                        builder_.getInt64Ty(), builder_.getInt64Ty()},
+                                       false);
   for (auto [number, value] : llvm::enumerate(operation.getArgs())) {
     mlir::Type element = tt::element_type(value.getType());
     auto shape = tt::shape_of(value.getType());
     Buffer buffer = allocate(element, shape);
     if (mlir::isa<mlir::RankedTensorType>(value.getType())) {
-      if (auto held = buffers_.find(value); held != buffers_.end()) copy_buffer(held->second, buffer);
-      else materialise(value, buffer);
+      if (auto held = buffers_.find(value); held != buffers_.end())
+        copy_buffer(held->second, buffer);
+      else
+        materialise(value, buffer);
     } else {
       write_buffer(buffer, scalar(value), Coordinates{});
     }
@@ -215,9 +258,12 @@ void Emitter::emit_print(tt::PrintOp operation) {
     for (std::int64_t extent : shape) count *= extent;
     bool is_signed = number < operation.getIsSigned().size() && operation.getIsSigned()[number];
     llvm::Value* values = builder_.CreateConstInBoundsGEP1_64(builder_.getInt8Ty(), arena_, buffer.offset);
-    llvm::Value* callee = builder_.CreateLoad(pointer, builder_.CreateConstGEP1_64(builder_.getInt8Ty(), context_argument_, 24));
-    builder_.CreateCall(type, callee, {context_argument_, builder_.getInt32(numbers_.lookup(operation)), text_constant(operation.getPrefix()),
-                                       builder_.getInt32(static_cast<int>(dtype_of(element, is_signed))), values, index(count), program_});
+    llvm::Value* callee =
+        builder_.CreateLoad(pointer, builder_.CreateConstGEP1_64(builder_.getInt8Ty(), context_argument_, 24));
+    builder_.CreateCall(
+        type, callee,
+        {context_argument_, builder_.getInt32(numbers_.lookup(operation)), text_constant(operation.getPrefix()),
+         builder_.getInt32(static_cast<int>(dtype_of(element, is_signed))), values, index(count), program_});
     release(buffer);
   }
 }

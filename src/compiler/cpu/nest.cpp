@@ -1,5 +1,5 @@
-// Loop nests over a block: outer dimensions one by one, the lane dimension in chunks of vectors. A chunk of width w always
-// starts at a multiple of w. Where masks bound the rows, whole chunks that they leave on run without them.
+// Loop nests over a block: outer dimensions one by one, the lane dimension in chunks of vectors. A chunk of width w
+// always starts at a multiple of w. Where masks bound the rows, whole chunks that they leave on run without them.
 #include <llvm/IR/Constants.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
 
@@ -19,7 +19,8 @@ unsigned operations_in(const Plan& plan, llvm::ArrayRef<mlir::Value> expressions
     mlir::Operation* operation = value.getDefiningOp();
     if (!operation || !seen.insert(value).second || !is_expression(operation)) continue;
     if (plan.is_stored(value) && !llvm::is_contained(expressions, value)) continue;
-    bool is_address = mlir::isa<tt::PointerType>(tt::element_type(value.getType())) || tt::element_type(value.getType()).isInteger(1);
+    bool is_address =
+        mlir::isa<tt::PointerType>(tt::element_type(value.getType())) || tt::element_type(value.getType()).isInteger(1);
     if (is_address) continue;
     count += mlir::isa<tt::LoadOp>(operation) || is_elementwise(operation);
     llvm::append_range(work, operation->getOperands());
@@ -29,14 +30,17 @@ unsigned operations_in(const Plan& plan, llvm::ArrayRef<mlir::Value> expressions
 
 }  // namespace
 
-void Emitter::loop(llvm::Value* low, llvm::Value* high, std::uint64_t step, const std::function<void(llvm::Value*)>& body) {
+void Emitter::loop(llvm::Value* low, llvm::Value* high, std::uint64_t step,
+                   const std::function<void(llvm::Value*)>& body) {
   auto *first = llvm::dyn_cast<llvm::ConstantInt>(low), *end = llvm::dyn_cast<llvm::ConstantInt>(high);
   bool is_static = first && end;
   if (is_static && first->getSExtValue() >= end->getSExtValue()) return;
   if (is_static && first->getSExtValue() + static_cast<std::int64_t>(step) >= end->getSExtValue()) return body(low);
   llvm::BasicBlock *preheader = builder_.GetInsertBlock(), *inside = block("loop"), *exit = block("done");
-  if (is_static) builder_.CreateBr(inside);
-  else builder_.CreateCondBr(builder_.CreateICmpSLT(low, high), inside, exit);
+  if (is_static)
+    builder_.CreateBr(inside);
+  else
+    builder_.CreateCondBr(builder_.CreateICmpSLT(low, high), inside, exit);
   levels_.emplace_back().preheader = preheader;
   builder_.SetInsertPoint(inside);
   llvm::PHINode* counter = builder_.CreatePHI(builder_.getInt64Ty(), 2);
@@ -56,18 +60,22 @@ unsigned Emitter::lanes_for(llvm::ArrayRef<mlir::Value> expressions) {
   for (mlir::Value value : expressions) {
     plan_.leaves(value, [&](mlir::Value leaf, bool) {
       mlir::Type element = tt::element_type(leaf.getType());
-      if (mlir::isa<mlir::RankedTensorType>(leaf.getType()) && !mlir::isa<tt::PointerType>(element)) bytes = std::max(bytes, memory_bytes(element));
+      if (mlir::isa<mlir::RankedTensorType>(leaf.getType()) && !mlir::isa<tt::PointerType>(element))
+        bytes = std::max(bytes, memory_bytes(element));
     });
     mlir::Type element = tt::element_type(value.getType());
-    if (element.isF16() || element.isBF16()) bytes = std::max(bytes, 4u);
-    else if (!mlir::isa<tt::PointerType>(element)) bytes = std::max(bytes, memory_bytes(element));
+    if (element.isF16() || element.isBF16())
+      bytes = std::max(bytes, 4u);
+    else if (!mlir::isa<tt::PointerType>(element))
+      bytes = std::max(bytes, memory_bytes(element));
   }
   return static_cast<unsigned>(target_.vector_bytes) / std::max(bytes, 2u);
 }
 
-// Memory accesses vote for the dimensions along which they are contiguous. dimensions[d] is the nest's dimension that runs
-// along dimension d of the value, or -1.
-void Emitter::vote(mlir::Value value, llvm::ArrayRef<int> dimensions, llvm::MutableArrayRef<int> votes, unsigned depth) {
+// Memory accesses vote for the dimensions along which they are contiguous. dimensions[d] is the nest's dimension that
+// runs along dimension d of the value, or -1.
+void Emitter::vote(mlir::Value value, llvm::ArrayRef<int> dimensions, llvm::MutableArrayRef<int> votes,
+                   unsigned depth) {
   mlir::Operation* operation = value.getDefiningOp();
   if (!mlir::isa<mlir::RankedTensorType>(value.getType()) || depth > 64) return;
   auto shape = tt::shape_of(value.getType());
@@ -166,7 +174,8 @@ void Emitter::emit_row(const Nest& nest, Coordinates at, llvm::ArrayRef<NestBody
   row.dimensions[nest.lane] = {index(0), Coordinate::lane, row_level};
   row.width = nest.width;
   for (NestBody* body : bodies) body->begin_row(row);
-  std::int64_t extent = nest.shape[nest.lane], width = nest.width, group = width * nest.unroll, whole = extent / width * width;
+  std::int64_t extent = nest.shape[nest.lane], width = nest.width, group = width * nest.unroll,
+               whole = extent / width * width;
   masks_.clear();
   visited_.clear();
   if (width > 1) {
@@ -183,7 +192,8 @@ void Emitter::emit_row(const Nest& nest, Coordinates at, llvm::ArrayRef<NestBody
     emit_full_groups(nest, row, end, bodies);
     start = end;
   }
-  loop(start, index(whole), width, [&](llvm::Value* position) { emit_chunks(nest, row, position, nest.width, 1, bodies, masks_.empty()); });
+  loop(start, index(whole), width,
+       [&](llvm::Value* position) { emit_chunks(nest, row, position, nest.width, 1, bodies, masks_.empty()); });
   for (std::int64_t rest = whole, piece = width / 2; rest < extent; piece /= 2) {
     if (rest + piece > extent) continue;
     emit_chunks(nest, row, index(rest), static_cast<unsigned>(piece), 1, bodies, masks_.empty());
@@ -192,10 +202,13 @@ void Emitter::emit_row(const Nest& nest, Coordinates at, llvm::ArrayRef<NestBody
   for (NestBody* body : bodies) body->end_row(row);
 }
 
-// Groups of whole chunks from index 0 to `end`; twice, with and without non-temporal stores, where these need alignment.
-void Emitter::emit_full_groups(const Nest& nest, const Coordinates& row, llvm::Value* end, llvm::ArrayRef<NestBody*> bodies) {
+// Groups of whole chunks from index 0 to `end`; twice, with and without non-temporal stores, where these need
+// alignment.
+void Emitter::emit_full_groups(const Nest& nest, const Coordinates& row, llvm::Value* end,
+                               llvm::ArrayRef<NestBody*> bodies) {
   auto groups = [&] {
-    loop(index(0), end, nest.width * nest.unroll, [&](llvm::Value* position) { emit_chunks(nest, row, position, nest.width, nest.unroll, bodies, true); });
+    loop(index(0), end, nest.width * nest.unroll,
+         [&](llvm::Value* position) { emit_chunks(nest, row, position, nest.width, nest.unroll, bodies, true); });
   };
   llvm::Value* aligned = nest.streams.empty() ? nullptr : streaming_condition(nest, row);
   if (!aligned) return groups();
@@ -250,7 +263,8 @@ void Emitter::find_masks(mlir::Value value, const Coordinates& place) {
   if (mlir::isa<tt::SplatOp, tt::MakeRangeOp, mlir::arith::ConstantOp, tt::ReshapeOp>(operation)) return;
   if (mlir::isa<tt::ExpandDimsOp, tt::BroadcastOp, tt::TransOp>(operation))
     return find_masks(operation->getOperand(0), source_coordinates(operation, at));
-  if (auto select = mlir::dyn_cast<mlir::arith::SelectOp>(operation); select && mlir::isa<mlir::RankedTensorType>(select.getCondition().getType()))
+  if (auto select = mlir::dyn_cast<mlir::arith::SelectOp>(operation);
+      select && mlir::isa<mlir::RankedTensorType>(select.getCondition().getType()))
     add_mask(select.getCondition(), at);
   for (mlir::Value operand : operation->getOperands()) find_masks(operand, at);
 }
@@ -263,8 +277,8 @@ void Emitter::add_mask(mlir::Value mask, const Coordinates& place) {
   masks_.push_back({mask, at});
 }
 
-// The number of leading elements of the row for which every mask in masks_ is true; masks of which nothing is known leave
-// the list. Null: none is left.
+// The number of leading elements of the row for which every mask in masks_ is true; masks of which nothing is known
+// leave the list. Null: none is left.
 llvm::Value* Emitter::full_prefix(const Nest& nest, const Coordinates&) {
   std::int64_t extent = nest.shape[nest.lane];
   llvm::Value* full = nullptr;

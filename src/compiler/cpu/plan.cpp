@@ -27,7 +27,8 @@ bool reads(mlir::Operation* operation) {
 bool writes(mlir::Operation* operation) {
   if (mlir::isa<tt::AssumeOp, tt::AssertOp, tt::PrintOp>(operation)) return false;
   bool found = false;
-  if (auto effects = mlir::dyn_cast<mlir::MemoryEffectOpInterface>(operation)) found = effects.hasEffect<mlir::MemoryEffects::Write>();
+  if (auto effects = mlir::dyn_cast<mlir::MemoryEffectOpInterface>(operation))
+    found = effects.hasEffect<mlir::MemoryEffects::Write>();
   for (mlir::Region& region : operation->getRegions())
     for (mlir::Block& block : region)
       for (mlir::Operation& inner : block) found = found || writes(&inner);
@@ -37,7 +38,8 @@ bool writes(mlir::Operation* operation) {
 unsigned own_cost(mlir::Operation* operation) {
   if (mlir::isa<tt::LoadOp>(operation)) return 4;
   if (mlir::isa<mlir::arith::DivFOp, tt::PreciseDivFOp, mlir::math::SqrtOp, tt::PreciseSqrtOp>(operation)) return 6;
-  if (mlir::isa<mlir::arith::DivSIOp, mlir::arith::DivUIOp, mlir::arith::RemSIOp, mlir::arith::RemUIOp>(operation)) return 8;
+  if (mlir::isa<mlir::arith::DivSIOp, mlir::arith::DivUIOp, mlir::arith::RemSIOp, mlir::arith::RemUIOp>(operation))
+    return 8;
   return is_elementwise(operation) ? 1 : 0;
 }
 
@@ -53,8 +55,10 @@ mlir::Value base_pointer(mlir::Value pointer) {
     pointer = operation->getOperand(0);
   }
   auto argument = mlir::cast<mlir::BlockArgument>(pointer);
-  if (mlir::isa<tt::FuncOp>(argument.getOwner()->getParentOp())) return argument.getOwner()->isEntryBlock() ? pointer : mlir::Value();
-  if (auto loop = mlir::dyn_cast<mlir::scf::ForOp>(argument.getOwner()->getParentOp()); loop && argument.getArgNumber() > 0) {
+  if (mlir::isa<tt::FuncOp>(argument.getOwner()->getParentOp()))
+    return argument.getOwner()->isEntryBlock() ? pointer : mlir::Value();
+  if (auto loop = mlir::dyn_cast<mlir::scf::ForOp>(argument.getOwner()->getParentOp());
+      loop && argument.getArgNumber() > 0) {
     // A pointer that a loop carries and only moves keeps its base.
     mlir::Value yielded = loop.getYieldedValues()[argument.getArgNumber() - 1];
     while (mlir::Operation* operation = yielded.getDefiningOp()) {
@@ -70,7 +74,9 @@ bool same_value(mlir::Value a, mlir::Value b) {
   if (a == b) return true;
   mlir::Operation *x = a.getDefiningOp(), *y = b.getDefiningOp();
   if (!x || !y || x->getName() != y->getName() || x->getAttrDictionary() != y->getAttrDictionary()) return false;
-  if (a.getType() != b.getType() || x->getNumResults() != 1 || x->getNumRegions() || x->getNumOperands() != y->getNumOperands()) return false;
+  if (a.getType() != b.getType() || x->getNumResults() != 1 || x->getNumRegions() ||
+      x->getNumOperands() != y->getNumOperands())
+    return false;
   if (!mlir::isPure(x)) return false;
   for (auto [left, right] : llvm::zip(x->getOperands(), y->getOperands()))
     if (!same_value(left, right)) return false;
@@ -95,7 +101,8 @@ llvm::ArrayRef<mlir::Value> Plan::dead_after(mlir::Operation* operation) const {
 
 llvm::ArrayRef<mlir::Operation*> Plan::consumers(mlir::Value value) const {
   auto found = consumers_.find(value);
-  return found == consumers_.end() ? llvm::ArrayRef<mlir::Operation*>() : llvm::ArrayRef<mlir::Operation*>(found->second);
+  return found == consumers_.end() ? llvm::ArrayRef<mlir::Operation*>()
+                                   : llvm::ArrayRef<mlir::Operation*>(found->second);
 }
 
 unsigned Plan::cost(mlir::Value value) const { return costs_.lookup(value); }
@@ -157,7 +164,8 @@ bool Plan::must_store(mlir::Operation* operation, mlir::Value value, llvm::Array
   bool has_load = false;
   leaves(value, [&](mlir::Value leaf, bool) { has_load |= leaf.getDefiningOp<tt::LoadOp>() != nullptr; });
   unsigned work = cost(value);
-  bool is_mask_or_pointer = tt::element_type(value.getType()).isInteger(1) || mlir::isa<tt::PointerType>(tt::element_type(value.getType()));
+  bool is_mask_or_pointer =
+      tt::element_type(value.getType()).isInteger(1) || mlir::isa<tt::PointerType>(tt::element_type(value.getType()));
   for (mlir::Operation* reader : readers) {
     bool nested = reader->getBlock() != operation->getBlock();
     if (nested && has_load) return true;
@@ -193,7 +201,8 @@ void Plan::leaves(mlir::Value value, llvm::function_ref<void(mlir::Value, bool)>
     if (!seen.insert({current, identity}).second) continue;
     mlir::Operation* operation = current.getDefiningOp();
     bool is_root_value = current == value;
-    if (!operation || !is_tensor(current) || !is_expression(operation) || (stored_.contains(current) && !is_root_value)) {
+    if (!operation || !is_tensor(current) || !is_expression(operation) ||
+        (stored_.contains(current) && !is_root_value)) {
       visit(current, identity);
       continue;
     }
@@ -206,8 +215,10 @@ void Plan::leaves(mlir::Value value, llvm::function_ref<void(mlir::Value, bool)>
 void Plan::leaves(const Root& root, llvm::function_ref<void(mlir::Value, bool)> visit) const {
   if (root.stored) return leaves(root.stored, visit);
   for (mlir::Value operand : root.operation->getOperands()) {
-    if (is_tensor(operand) && stored_.contains(operand)) visit(operand, true);
-    else leaves(operand, visit);
+    if (is_tensor(operand) && stored_.contains(operand))
+      visit(operand, true);
+    else
+      leaves(operand, visit);
   }
 }
 
@@ -220,12 +231,15 @@ void Plan::group_block(mlir::Block& block) {
     if (is_expression(&operation)) {
       for (mlir::Value result : operation.getResults())
         if (stored_.contains(result)) roots.push_back({&operation, result});
-    } else if (mlir::isa<tt::ReduceOp>(operation) || (mlir::isa<tt::StoreOp>(operation) && is_tensor(operation.getOperand(0)))) {
+    } else if (mlir::isa<tt::ReduceOp>(operation) ||
+               (mlir::isa<tt::StoreOp>(operation) && is_tensor(operation.getOperand(0)))) {
       roots.push_back({&operation, {}});
     }
     for (const Root& root : roots) {
-      if (!groups.empty() && can_join(groups.back(), root)) groups.back().push_back(root);
-      else groups.push_back({root});
+      if (!groups.empty() && can_join(groups.back(), root))
+        groups.back().push_back(root);
+      else
+        groups.push_back({root});
     }
   }
   for (Group& group : groups) {
@@ -246,11 +260,14 @@ bool Plan::available(const Group& group, const Root& root) const {
   bool fits = true;
   leaves(root, [&](mlir::Value leaf, bool identity) {
     mlir::Operation* definition = leaf.getDefiningOp();
-    if (!fits || !definition || definition->getBlock() != leader->getBlock() || definition->isBeforeInBlock(leader)) return;
+    if (!fits || !definition || definition->getBlock() != leader->getBlock() || definition->isBeforeInBlock(leader))
+      return;
     if (definition->hasTrait<mlir::OpTrait::ConstantLike>()) return;
     bool made_here = llvm::any_of(group, [&](const Root& member) { return member.stored == leaf; });
-    if (made_here) fits = identity;
-    else if (!mlir::isa<tt::LoadOp>(definition) || stored_.contains(leaf)) fits = leaf == root.stored;
+    if (made_here)
+      fits = identity;
+    else if (!mlir::isa<tt::LoadOp>(definition) || stored_.contains(leaf))
+      fits = leaf == root.stored;
   });
   return fits;
 }
@@ -258,7 +275,8 @@ bool Plan::available(const Group& group, const Root& root) const {
 // Running the root where the group runs, element by element with it, changes no load's value.
 bool Plan::in_order(const Group& group, const Root& root) const {
   auto store = mlir::dyn_cast<tt::StoreOp>(root.operation);
-  for (mlir::Operation* between = group.front().operation; between != root.operation; between = between->getNextNode()) {
+  for (mlir::Operation* between = group.front().operation; between != root.operation;
+       between = between->getNextNode()) {
     if (llvm::any_of(group, [&](const Root& member) { return member.operation == between; })) continue;
     if (writes(between)) return false;
     if (!store || !reads(between)) continue;
@@ -301,8 +319,10 @@ void Plan::find_last_uses() {
     bool known = true;
     for (mlir::Operation* reader : consumers(value)) {
       mlir::Operation* place = block->findAncestorOpInBlock(*reader);
-      if (!place) known = false;
-      else if (last->isBeforeInBlock(place)) last = place;
+      if (!place)
+        known = false;
+      else if (last->isBeforeInBlock(place))
+        last = place;
     }
     if (known) dead_after_[last].push_back(value);
   }

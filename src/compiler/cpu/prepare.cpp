@@ -30,26 +30,33 @@ mlir::Value widened(mlir::OpBuilder& b, mlir::Location location, mlir::Value val
 
 Block block_of(mlir::OpBuilder& b, mlir::Operation* access, mlir::Value descriptor, mlir::ValueRange indices) {
   auto made = descriptor.getDefiningOp<tt::MakeTensorDescOp>();
-  if (!made) refuse(access, "needs a descriptor that is made in the kernel, outside of conditions", "call make_tensor_descriptor where it is used");
+  if (!made)
+    refuse(access, "needs a descriptor that is made in the kernel, outside of conditions",
+           "call make_tensor_descriptor where it is used");
   mlir::Location location = access->getLoc();
   Tensor block = made.getType().getBlockType();
   auto shape = block.getShape();
   auto type = [&](mlir::Type element) { return Tensor::get(shape, element); };
-  auto splat = [&](mlir::Value value) -> mlir::Value { return tt::SplatOp::create(b, location, type(value.getType()), value); };
+  auto splat = [&](mlir::Value value) -> mlir::Value {
+    return tt::SplatOp::create(b, location, type(value.getType()), value);
+  };
   Block result;
   mlir::Value offset;
   for (auto [d, extent] : llvm::enumerate(shape)) {
-    mlir::Value range = tt::MakeRangeOp::create(b, location, Tensor::get({extent}, b.getI32Type()), 0u, static_cast<std::uint32_t>(extent));
+    mlir::Value range = tt::MakeRangeOp::create(b, location, Tensor::get({extent}, b.getI32Type()), 0u,
+                                                static_cast<std::uint32_t>(extent));
     for (size_t axis = 0; axis < shape.size(); ++axis) {
       if (axis == d) continue;
       llvm::SmallVector<std::int64_t> wider(tt::shape_of(range.getType()));
       wider.insert(wider.begin() + static_cast<std::ptrdiff_t>(axis), 1);
-      range = tt::ExpandDimsOp::create(b, location, Tensor::get(wider, b.getI32Type()), range, static_cast<std::uint32_t>(axis));
+      range = tt::ExpandDimsOp::create(b, location, Tensor::get(wider, b.getI32Type()), range,
+                                       static_cast<std::uint32_t>(axis));
     }
     mlir::Value place = tt::BroadcastOp::create(b, location, type(b.getI32Type()), range);
     place = arith::AddIOp::create(b, location, splat(widened(b, location, indices[d])), widened(b, location, place));
     mlir::Value zero = splat(arith::ConstantOp::create(b, location, b.getI64IntegerAttr(0)));
-    mlir::Value inside = arith::CmpIOp::create(b, location, arith::CmpIPredicate::slt, place, splat(widened(b, location, made.getShape()[d])));
+    mlir::Value inside = arith::CmpIOp::create(b, location, arith::CmpIPredicate::slt, place,
+                                               splat(widened(b, location, made.getShape()[d])));
     mlir::Value started = arith::CmpIOp::create(b, location, arith::CmpIPredicate::sge, place, zero);
     inside = arith::AndIOp::create(b, location, started, inside);
     result.mask = result.mask ? arith::AndIOp::create(b, location, result.mask, inside).getResult() : inside;
@@ -65,7 +72,8 @@ mlir::Value padding_of(mlir::OpBuilder& b, mlir::Location location, tt::MakeTens
   Tensor block = made.getType().getBlockType();
   mlir::Type element = block.getElementType();
   mlir::TypedAttr value = b.getZeroAttr(element);
-  if (auto floating = mlir::dyn_cast<mlir::FloatType>(element); floating && made.getPadding() == tt::PaddingOption::PAD_NAN)
+  if (auto floating = mlir::dyn_cast<mlir::FloatType>(element);
+      floating && made.getPadding() == tt::PaddingOption::PAD_NAN)
     value = mlir::FloatAttr::get(element, llvm::APFloat::getQNaN(floating.getFloatSemantics()));
   return arith::ConstantOp::create(b, location, mlir::DenseElementsAttr::get(block, mlir::Attribute(value)));
 }
@@ -74,7 +82,8 @@ void lower_load(tt::DescriptorLoadOp load) {
   mlir::OpBuilder b(load);
   Block block = block_of(b, load, load.getDesc(), load.getIndices());
   mlir::Value other = padding_of(b, load.getLoc(), load.getDesc().getDefiningOp<tt::MakeTensorDescOp>());
-  mlir::Value value = tt::LoadOp::create(b, load.getLoc(), block.pointers, block.mask, other, load.getCache(), load.getEvict(), false);
+  mlir::Value value =
+      tt::LoadOp::create(b, load.getLoc(), block.pointers, block.mask, other, load.getCache(), load.getEvict(), false);
   if (value.getType() != load.getType()) value = tt::ReshapeOp::create(b, load.getLoc(), load.getType(), value);
   load.replaceAllUsesWith(value);
   load.erase();
@@ -86,7 +95,8 @@ void lower_store(tt::DescriptorStoreOp store) {
   mlir::Value value = store.getSrc();
   mlir::Type type = store.getDesc().getType().getBlockType();
   if (value.getType() != type) value = tt::ReshapeOp::create(b, store.getLoc(), type, value);
-  tt::StoreOp::create(b, store.getLoc(), block.pointers, value, block.mask, tt::CacheModifier::NONE, tt::EvictionPolicy::NORMAL);
+  tt::StoreOp::create(b, store.getLoc(), block.pointers, value, block.mask, tt::CacheModifier::NONE,
+                      tt::EvictionPolicy::NORMAL);
   store.erase();
 }
 
@@ -100,7 +110,8 @@ mlir::Value repeated(mlir::OpBuilder& b, mlir::Value value) {
   if (!mlir::matchPattern(value, mlir::m_Constant(&attribute))) return {};
   auto splat = mlir::dyn_cast<mlir::SplatElementsAttr>(attribute);
   if (!splat) return {};
-  return arith::ConstantOp::create(b, value.getLoc(), mlir::cast<mlir::TypedAttr>(splat.getSplatValue<mlir::Attribute>()));
+  return arith::ConstantOp::create(b, value.getLoc(),
+                                   mlir::cast<mlir::TypedAttr>(splat.getSplatValue<mlir::Attribute>()));
 }
 
 bool repeats(mlir::Value value) {
@@ -126,11 +137,12 @@ bool find_steps(mlir::Value yielded, mlir::Value carried, scf::ForOp loop, llvm:
 struct Candidate {
   unsigned number;  // of the iteration argument
   llvm::SmallVector<mlir::Value, 2> steps;
-  bool uniform;     // all steps are one number for all elements: the sum is carried; otherwise the trip count is
+  bool uniform;  // all steps are one number for all elements: the sum is carried; otherwise the trip count is
 };
 
 // base moved by the carried number.
-mlir::Value moved(mlir::OpBuilder& b, mlir::Location location, mlir::Value base, const Candidate& candidate, mlir::Value number) {
+mlir::Value moved(mlir::OpBuilder& b, mlir::Location location, mlir::Value base, const Candidate& candidate,
+                  mlir::Value number) {
   auto type = mlir::cast<Tensor>(base.getType());
   bool pointer = mlir::isa<tt::PointerType>(type.getElementType());
   auto offset_type = Tensor::get(type.getShape(), number.getType());
@@ -159,7 +171,8 @@ void rewrite_loop(scf::ForOp loop, llvm::ArrayRef<Candidate> candidates) {
     mlir::Type type = mlir::isa<tt::PointerType>(element) ? rewriter.getI64Type() : element;
     init = arith::ConstantOp::create(rewriter, location, rewriter.getZeroAttr(type));
   }
-  auto fresh = scf::ForOp::create(rewriter, location, loop.getLowerBound(), loop.getUpperBound(), loop.getStep(), inits, nullptr, loop.getUnsignedCmp());
+  auto fresh = scf::ForOp::create(rewriter, location, loop.getLowerBound(), loop.getUpperBound(), loop.getStep(), inits,
+                                  nullptr, loop.getUnsignedCmp());
   fresh->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
   mlir::Block* body = fresh.getBody();
   if (!body->empty()) rewriter.eraseOp(body->getTerminator());
@@ -173,8 +186,9 @@ void rewrite_loop(scf::ForOp loop, llvm::ArrayRef<Candidate> candidates) {
   for (const Candidate& candidate : candidates) {
     mlir::Value number = fresh.getRegionIterArgs()[candidate.number];
     if (!candidate.uniform) {
-      number = arith::AddIOp::create(rewriter, location, number,
-                                     arith::ConstantOp::create(rewriter, location, rewriter.getIntegerAttr(number.getType(), 1)));
+      number = arith::AddIOp::create(
+          rewriter, location, number,
+          arith::ConstantOp::create(rewriter, location, rewriter.getIntegerAttr(number.getType(), 1)));
     } else {
       for (mlir::Value step : candidate.steps) {
         mlir::Value amount = repeated(rewriter, step);
@@ -204,8 +218,10 @@ void lower_descriptors(tt::FuncOp function) {
     if (mlir::isa<tt::MakeTensorDescOp>(operation)) made.push_back(operation);
   });
   for (mlir::Operation* access : accesses) {
-    if (auto load = mlir::dyn_cast<tt::DescriptorLoadOp>(access)) lower_load(load);
-    else lower_store(mlir::cast<tt::DescriptorStoreOp>(access));
+    if (auto load = mlir::dyn_cast<tt::DescriptorLoadOp>(access))
+      lower_load(load);
+    else
+      lower_store(mlir::cast<tt::DescriptorStoreOp>(access));
   }
   for (mlir::Operation* operation : made)
     if (operation->use_empty()) operation->erase();

@@ -11,14 +11,17 @@ namespace arith = mlir::arith;
 
 struct StoreBody : NestBody {
   StoreBody(Emitter& e, tt::StoreOp store) : e_(e), store_(store) {}
-  void chunk(const Coordinates& at, unsigned) override { e_.emit_store(store_, at, e_.streaming_ && e_.streams(store_)); }
+  void chunk(const Coordinates& at, unsigned) override {
+    e_.emit_store(store_, at, e_.streaming_ && e_.streams(store_));
+  }
   Emitter& e_;
   tt::StoreOp store_;
 };
 
 // The value is found in its buffer once the nest is over; within the nest it is at hand.
 struct MaterialiseBody : NestBody {
-  MaterialiseBody(Emitter& e, mlir::Value value, const Buffer& buffer, bool bind) : e_(e), value_(value), buffer_(buffer), bind_(bind) {}
+  MaterialiseBody(Emitter& e, mlir::Value value, const Buffer& buffer, bool bind)
+      : e_(e), value_(value), buffer_(buffer), bind_(bind) {}
   void chunk(const Coordinates& at, unsigned) override { e_.write_buffer(buffer_, e_.evaluate(value_, at), at); }
   void after() override {
     if (bind_) e_.buffers_[value_] = buffer_;
@@ -43,7 +46,8 @@ llvm::Constant* identity_of(tt::ReduceOp reduce, llvm::LLVMContext& context) {
   mlir::Block& region = reduce.getCombineOp().front();
   if (reduce.getSrcs().size() != 1 || !llvm::hasNItems(region, 2)) return nullptr;
   mlir::Operation& fold = region.front();
-  if (fold.getNumOperands() != 2 || fold.getOperand(0) == fold.getOperand(1) || fold.getNumResults() != 1) return nullptr;
+  if (fold.getNumOperands() != 2 || fold.getOperand(0) == fold.getOperand(1) || fold.getNumResults() != 1)
+    return nullptr;
   if (region.getTerminator()->getOperand(0) != fold.getResult(0)) return nullptr;
   for (mlir::Value operand : fold.getOperands())
     if (!mlir::isa<mlir::BlockArgument>(operand)) return nullptr;
@@ -90,7 +94,8 @@ struct LaneReduceBody : NestBody {
       Accumulator accumulator;
       accumulator.lanes = slot == nest.unroll ? 1 : nest.width;
       for (mlir::Value source : reduce.getSrcs())
-        accumulator.variables.push_back(e.variable(lanes_type(value_type(tt::element_type(source.getType()), e.context_), accumulator.lanes), "fold"));
+        accumulator.variables.push_back(e.variable(
+            lanes_type(value_type(tt::element_type(source.getType()), e.context_), accumulator.lanes), "fold"));
       if (!identity_) accumulator.valid = e.variable(e.builder_.getInt1Ty(), "valid");
       accumulators_.push_back(accumulator);
     }
@@ -101,7 +106,8 @@ struct LaneReduceBody : NestBody {
       if (accumulator.valid) e_.builder_.CreateStore(e_.builder_.getFalse(), accumulator.valid);
       for (llvm::Value* variable : accumulator.variables) {
         auto* type = llvm::cast<llvm::AllocaInst>(variable)->getAllocatedType();
-        llvm::Value* start = identity_ ? splat(e_.builder_, identity_, accumulator.lanes) : llvm::Constant::getNullValue(type);
+        llvm::Value* start =
+            identity_ ? splat(e_.builder_, identity_, accumulator.lanes) : llvm::Constant::getNullValue(type);
         e_.builder_.CreateStore(start, variable);
       }
     }
@@ -124,7 +130,9 @@ struct LaneReduceBody : NestBody {
       if (values_valid) result = e_.builder_.CreateSelect(values_valid, result, old[number]);
       e_.builder_.CreateStore(result, variable);
     }
-    if (valid) e_.builder_.CreateStore(values_valid ? e_.builder_.CreateOr(valid, values_valid) : e_.builder_.getTrue(), into.valid);
+    if (valid)
+      e_.builder_.CreateStore(values_valid ? e_.builder_.CreateOr(valid, values_valid) : e_.builder_.getTrue(),
+                              into.valid);
   }
 
   llvm::SmallVector<llvm::Value*, 2> across(llvm::SmallVector<llvm::Value*, 2> values) {
@@ -134,8 +142,10 @@ struct LaneReduceBody : NestBody {
       llvm::SmallVector<llvm::Value*, 2> left, right;
       for (llvm::Value* value : values) {
         bool last = lanes == 2;
-        left.push_back(last ? e_.builder_.CreateExtractElement(value, std::uint64_t{0}) : e_.builder_.CreateShuffleVector(value, low));
-        right.push_back(last ? e_.builder_.CreateExtractElement(value, std::uint64_t{1}) : e_.builder_.CreateShuffleVector(value, high));
+        left.push_back(last ? e_.builder_.CreateExtractElement(value, std::uint64_t{0})
+                            : e_.builder_.CreateShuffleVector(value, low));
+        right.push_back(last ? e_.builder_.CreateExtractElement(value, std::uint64_t{1})
+                             : e_.builder_.CreateShuffleVector(value, high));
       }
       values = e_.combine(reduce_.getCombineOp().front(), left, right);
     }
@@ -144,7 +154,8 @@ struct LaneReduceBody : NestBody {
 
   void chunk(const Coordinates& at, unsigned slot) override {
     llvm::SmallVector<llvm::Value*, 2> values;
-    for (mlir::Value source : reduce_.getSrcs()) values.push_back(splat(e_.builder_, e_.evaluate(source, at), at.width));
+    for (mlir::Value source : reduce_.getSrcs())
+      values.push_back(splat(e_.builder_, e_.evaluate(source, at), at.width));
     if (at.width == width_) return fold(accumulators_[slot], values, nullptr);
     fold(accumulators_.back(), across(values), nullptr);
   }
@@ -154,7 +165,8 @@ struct LaneReduceBody : NestBody {
     auto valid_of = [&](Accumulator& accumulator) {
       return accumulator.valid ? e_.builder_.CreateLoad(e_.builder_.getInt1Ty(), accumulator.valid) : nullptr;
     };
-    for (Accumulator& other : llvm::MutableArrayRef<Accumulator>(accumulators_).drop_front().drop_back()) fold(first, load(other), valid_of(other));
+    for (Accumulator& other : llvm::MutableArrayRef<Accumulator>(accumulators_).drop_front().drop_back())
+      fold(first, load(other), valid_of(other));
     Accumulator& rest = accumulators_.back();
     auto result = across(load(first));
     auto joined = e_.combine(reduce_.getCombineOp().front(), result, load(rest));
@@ -208,8 +220,10 @@ struct FoldBody : NestBody {
   void chunk(const Coordinates& at, unsigned) override {
     llvm::SmallVector<llvm::Value*, 2> left, right;
     Coordinates from = moved(at, false), to = moved(at, true);
-    for (const Buffer& buffer : buffers_) left.push_back(e_.read_buffer(buffer, from)), right.push_back(e_.read_buffer(buffer, to));
-    for (auto [buffer, value] : llvm::zip(buffers_, e_.combine(region_, left, right))) e_.write_buffer(buffer, value, into_source_ ? from : to);
+    for (const Buffer& buffer : buffers_)
+      left.push_back(e_.read_buffer(buffer, from)), right.push_back(e_.read_buffer(buffer, to));
+    for (auto [buffer, value] : llvm::zip(buffers_, e_.combine(region_, left, right)))
+      e_.write_buffer(buffer, value, into_source_ ? from : to);
   }
   Emitter& e_;
   mlir::Block& region_;
@@ -221,10 +235,13 @@ struct FoldBody : NestBody {
 
 std::unique_ptr<NestBody> Emitter::reduce_body(tt::ReduceOp reduce, const Nest& nest) {
   for (mlir::Value result : reduce.getResults()) {
-    if (mlir::isa<mlir::RankedTensorType>(result.getType())) allocate(result);
-    else variables_[result] = variable(value_type_of(result), "reduced");
+    if (mlir::isa<mlir::RankedTensorType>(result.getType()))
+      allocate(result);
+    else
+      variables_[result] = variable(value_type_of(result), "reduced");
   }
-  if (nest.lane < 0 || nest.lane == static_cast<int>(reduce.getAxis())) return std::make_unique<LaneReduceBody>(*this, reduce, nest);
+  if (nest.lane < 0 || nest.lane == static_cast<int>(reduce.getAxis()))
+    return std::make_unique<LaneReduceBody>(*this, reduce, nest);
   return std::make_unique<CrossReduceBody>(*this, reduce);
 }
 
@@ -232,15 +249,18 @@ void Emitter::bind_reduced(tt::ReduceOp reduce, const Coordinates& row, llvm::Ar
   Coordinates place = without(row, reduce.getAxis());
   place.width = 1;
   for (auto [result, value] : llvm::zip(reduce.getResults(), values)) {
-    if (auto found = variables_.find(result); found != variables_.end()) builder_.CreateStore(value, found->second);
-    else write_buffer(buffers_[result], value, place);
+    if (auto found = variables_.find(result); found != variables_.end())
+      builder_.CreateStore(value, found->second);
+    else
+      write_buffer(buffers_[result], value, place);
   }
 }
 
 std::unique_ptr<NestBody> Emitter::make_body(const Root& root, const Nest& nest) {
   if (root.stored) {
     auto type = mlir::cast<mlir::RankedTensorType>(root.stored.getType());
-    return std::make_unique<MaterialiseBody>(*this, root.stored, allocate(type.getElementType(), type.getShape()), true);
+    return std::make_unique<MaterialiseBody>(*this, root.stored, allocate(type.getElementType(), type.getShape()),
+                                             true);
   }
   if (auto reduce = mlir::dyn_cast<tt::ReduceOp>(root.operation)) return reduce_body(reduce, nest);
   return std::make_unique<StoreBody>(*this, mlir::cast<tt::StoreOp>(root.operation));
@@ -249,11 +269,13 @@ std::unique_ptr<NestBody> Emitter::make_body(const Root& root, const Nest& nest)
 void Emitter::run_group(const Group& group) {
   llvm::SmallVector<mlir::Value, 8> expressions, masks;
   for (const Root& root : group) {
-    if (root.stored) expressions.push_back(root.stored);
+    if (root.stored)
+      expressions.push_back(root.stored);
     else if (auto store = mlir::dyn_cast<tt::StoreOp>(root.operation)) {
       expressions.append({store.getPtr(), store.getValue()});
       if (store.getMask()) masks.push_back(store.getMask());
-    } else llvm::append_range(expressions, root.operation->getOperands());
+    } else
+      llvm::append_range(expressions, root.operation->getOperands());
   }
   llvm::SmallVector<mlir::Value, 8> distinct;
   for (mlir::Value value : expressions)
@@ -261,7 +283,8 @@ void Emitter::run_group(const Group& group) {
   Nest nest = make_nest(iteration_shape(group.front()), distinct);
   nest.masks.assign(masks.begin(), masks.end());
   for (const Root& root : group)
-    if (auto store = mlir::dyn_cast<tt::StoreOp>(root.operation); store && streams(store)) nest.streams.push_back(store);
+    if (auto store = mlir::dyn_cast<tt::StoreOp>(root.operation); store && streams(store))
+      nest.streams.push_back(store);
   llvm::SmallVector<std::unique_ptr<NestBody>, 2> bodies;
   llvm::SmallVector<NestBody*, 2> pointers;
   for (const Root& root : group) {
@@ -367,8 +390,10 @@ void Emitter::emit_scan(tt::ScanOp scan) {
   if (extent == 1) return;
   steps[axis] = extent - 1;
   FoldBody body(*this, scan.getCombineOp().front(), buffers, axis);
-  if (scan.getReverse()) body.reverse_extent_ = extent - 1, body.source_offset_ = 1;
-  else body.target_offset_ = 1;
+  if (scan.getReverse())
+    body.reverse_extent_ = extent - 1, body.source_offset_ = 1;
+  else
+    body.target_offset_ = 1;
   Nest nest;
   nest.shape = steps;
   for (int d = static_cast<int>(steps.size()) - 1; d >= 0 && nest.lane < 0; --d)

@@ -130,7 +130,8 @@ Kernel::Kernel(const std::string& text, const CpuOptions& options, const std::st
     builder.setCPU(compiled.target.cpu).addFeatures({compiled.target.features});
     builder.setRelocationModel(llvm::Reloc::PIC_);
     session_->jit = llvm::cantFail(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(builder).create());
-    llvm::cantFail(session_->jit->addIRModule(llvm::orc::ThreadSafeModule(std::move(compiled.module), std::move(compiled.context))));
+    llvm::cantFail(session_->jit->addIRModule(
+        llvm::orc::ThreadSafeModule(std::move(compiled.module), std::move(compiled.context))));
     entry_ = llvm::cantFail(session_->jit->lookup(metadata_.entry)).toPtr<teeny_cpu_entry>();
   } catch (const Error& error) {
     ADD_FAILURE() << error.what();
@@ -150,12 +151,14 @@ Kernel::Report Kernel::launch(std::vector<std::uint32_t> grid, const std::vector
   teeny_cpu_context context{};
   context.arena = arena;
   context.host = &report;
-  context.assert_failed = [](teeny_cpu_context* self, std::uint32_t operation, const char* message, std::uint64_t program, std::uint64_t lane) {
+  context.assert_failed = [](teeny_cpu_context* self, std::uint32_t operation, const char* message,
+                             std::uint64_t program, std::uint64_t lane) {
     auto& out = *static_cast<Report*>(self->host);
     out.message = message, out.operation = operation, out.program = program, out.lane = lane;
     self->stop = 1;
   };
-  context.print = [](teeny_cpu_context* self, std::uint32_t, const char* prefix, std::int32_t dtype, const void* values, std::uint64_t count, std::uint64_t) {
+  context.print = [](teeny_cpu_context* self, std::uint32_t, const char* prefix, std::int32_t dtype, const void* values,
+                     std::uint64_t count, std::uint64_t) {
     auto& out = *static_cast<Report*>(self->host);
     out.printed += std::string(prefix) + " " + name_of(static_cast<DType>(dtype)) + ":";
     if (dtype == static_cast<int>(DType::i32)) out.printed += numbers<std::int32_t>(values, count);

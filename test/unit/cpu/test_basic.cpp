@@ -99,7 +99,8 @@ TEST(Basic, softmax_of_rows) {
         double top = -INFINITY, total = 0;
         for (int i = 0; i < n; ++i) top = std::max<double>(top, x[row * n + i]);
         for (int i = 0; i < n; ++i) total += std::exp(x[row * n + i] - top);
-        for (int i = 0; i < n; ++i) ASSERT_NEAR(y[row * n + i], std::exp(x[row * n + i] - top) / total, 1e-6) << n << " " << i;
+        for (int i = 0; i < n; ++i)
+          ASSERT_NEAR(y[row * n + i], std::exp(x[row * n + i] - top) / total, 1e-6) << n << " " << i;
       }
       EXPECT_EQ(y.back(), 9);
     }

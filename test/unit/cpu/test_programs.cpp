@@ -34,16 +34,21 @@ const char* block_pointers = R"(
 
 std::string substitute(std::string text, std::vector<std::pair<std::string, std::string>> pairs) {
   for (auto& [what, with] : pairs)
-    for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size()) text.replace(at, what.size(), with);
+    for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size())
+      text.replace(at, what.size(), with);
   return text;
 }
 
 std::string block(const std::string& name, const std::string& base, int rows, int columns) {
-  return substitute(block_pointers, {{"NAME", name}, {"BASE", base}, {"ROWS", std::to_string(rows)}, {"COLS", std::to_string(columns)}});
+  return substitute(
+      block_pointers,
+      {{"NAME", name}, {"BASE", base}, {"ROWS", std::to_string(rows)}, {"COLS", std::to_string(columns)}});
 }
 
-std::string fold(const std::string& result, const std::string& source, int axis, const std::string& operation, const std::string& from, const std::string& to) {
-  return "%" + result + " = \"tt.reduce\"(%" + source + ") <{axis = " + std::to_string(axis) + " : i32}> ({\n^bb0(%a: f32, %b: f32):\n%folded = " + operation +
+std::string fold(const std::string& result, const std::string& source, int axis, const std::string& operation,
+                 const std::string& from, const std::string& to) {
+  return "%" + result + " = \"tt.reduce\"(%" + source + ") <{axis = " + std::to_string(axis) +
+         " : i32}> ({\n^bb0(%a: f32, %b: f32):\n%folded = " + operation +
          " %a, %b : f32\ntt.reduce.return %folded : f32\n}) : (" + from + ") -> " + to + "\n";
 }
 
@@ -51,8 +56,9 @@ std::string fold(const std::string& result, const std::string& source, int axis,
 
 TEST(Programs, attention_with_an_online_softmax) {
   const int keys = 96;
-  std::string text = "tt.func public @attention(%q: !tt.ptr<f32>, %k: !tt.ptr<f32>, %v: !tt.ptr<f32>, %o: !tt.ptr<f32>, %n: i32) {\n" +
-                     block("qp", "q", 16, 24) + block("kp0", "k", 32, 24) + block("vp0", "v", 32, 24) + block("op", "o", 16, 24) + R"(
+  std::string text =
+      "tt.func public @attention(%q: !tt.ptr<f32>, %k: !tt.ptr<f32>, %v: !tt.ptr<f32>, %o: !tt.ptr<f32>, %n: i32) {\n" +
+      block("qp", "q", 16, 24) + block("kp0", "k", 32, 24) + block("vp0", "v", 32, 24) + block("op", "o", 16, 24) + R"(
       %c0 = arith.constant 0 : i32
       %c32 = arith.constant 32 : i32
       %low = arith.constant dense<0xFF800000> : tensor<16xf32>
@@ -66,7 +72,8 @@ TEST(Programs, attention_with_an_online_softmax) {
         %kv = tt.load %kp : tensor<32x24x!tt.ptr<f32>>
         %kt = tt.trans %kv {order = array<i32: 1, 0>} : tensor<32x24xf32> -> tensor<24x32xf32>
         %s = tt.dot %qv, %kt, %zero : tensor<16x24xf32> * tensor<24x32xf32> -> tensor<16x32xf32>
-)" + fold("top", "s", 1, "arith.maxnumf", "tensor<16x32xf32>", "tensor<16xf32>") + R"(
+)" + fold("top", "s", 1, "arith.maxnumf", "tensor<16x32xf32>", "tensor<16xf32>") +
+      R"(
         %mn = arith.maxnumf %m, %top : tensor<16xf32>
         %md = arith.subf %m, %mn : tensor<16xf32>
         %alpha = math.exp %md : tensor<16xf32>
@@ -74,7 +81,8 @@ TEST(Programs, attention_with_an_online_softmax) {
         %mnb = tt.broadcast %mne : tensor<16x1xf32> -> tensor<16x32xf32>
         %sd = arith.subf %s, %mnb : tensor<16x32xf32>
         %p = math.exp %sd : tensor<16x32xf32>
-)" + fold("sum", "p", 1, "arith.addf", "tensor<16x32xf32>", "tensor<16xf32>") + R"(
+)" + fold("sum", "p", 1, "arith.addf", "tensor<16x32xf32>", "tensor<16xf32>") +
+      R"(
         %ls = arith.mulf %l, %alpha : tensor<16xf32>
         %ln = arith.addf %ls, %sum : tensor<16xf32>
         %ae = tt.expand_dims %alpha {axis = 1 : i32} : tensor<16xf32> -> tensor<16x1xf32>
@@ -118,13 +126,15 @@ TEST(Programs, attention_with_an_online_softmax) {
 
 TEST(Programs, softmax_of_a_block_in_place) {
   std::string shape = "tensor<20x50xf32>";
-  Kernel kernel("tt.func public @k(%x: !tt.ptr<f32>) {\n" + block("p", "x", 20, 50) + "%v = tt.load %p : tensor<20x50x!tt.ptr<f32>>\n" +
+  Kernel kernel("tt.func public @k(%x: !tt.ptr<f32>) {\n" + block("p", "x", 20, 50) +
+                "%v = tt.load %p : tensor<20x50x!tt.ptr<f32>>\n" +
                 fold("m", "v", 1, "arith.maxnumf", shape, "tensor<20xf32>") + R"(
       %me = tt.expand_dims %m {axis = 1 : i32} : tensor<20xf32> -> tensor<20x1xf32>
       %mb = tt.broadcast %me : tensor<20x1xf32> -> tensor<20x50xf32>
       %d = arith.subf %v, %mb : tensor<20x50xf32>
       %e = math.exp %d : tensor<20x50xf32>
-)" + fold("t", "e", 1, "arith.addf", shape, "tensor<20xf32>") + R"(
+)" + fold("t", "e", 1, "arith.addf", shape, "tensor<20xf32>") +
+                R"(
       %te = tt.expand_dims %t {axis = 1 : i32} : tensor<20xf32> -> tensor<20x1xf32>
       %tb = tt.broadcast %te : tensor<20x1xf32> -> tensor<20x50xf32>
       %q = arith.divf %e, %tb : tensor<20x50xf32>
@@ -165,7 +175,8 @@ TEST(Programs, layer_norm_in_passes_over_a_long_row) {
         %bn = arith.addf %b, %v2 : tensor<64xf32>
         scf.yield %an, %bn : tensor<64xf32>, tensor<64xf32>
       }
-)" + fold("sum", "sums#0", 0, "arith.addf", "tensor<64xf32>", "f32") + fold("squares", "sums#1", 0, "arith.addf", "tensor<64xf32>", "f32") + R"(
+)" + fold("sum", "sums#0", 0, "arith.addf", "tensor<64xf32>", "f32") +
+                fold("squares", "sums#1", 0, "arith.addf", "tensor<64xf32>", "f32") + R"(
       %nf = arith.sitofp %n : i32 to f32
       %mean = arith.divf %sum, %nf : f32
       %power = arith.divf %squares, %nf : f32
@@ -198,7 +209,8 @@ TEST(Programs, layer_norm_in_passes_over_a_long_row) {
   kernel.run({3}, x.data(), w.data(), y.data(), n);
   for (int row = 0; row < 3; ++row) {
     double mean = 0, square = 0;
-    for (int i = 0; i < n; ++i) mean += x[row * n + i] / double(n), square += double(x[row * n + i]) * x[row * n + i] / n;
+    for (int i = 0; i < n; ++i)
+      mean += x[row * n + i] / double(n), square += double(x[row * n + i]) * x[row * n + i] / n;
     for (int i = 0; i < n; ++i)
       ASSERT_NEAR(y[row * n + i], (x[row * n + i] - mean) / std::sqrt(square - mean * mean + 1e-5) * w[i], 1e-4);
   }

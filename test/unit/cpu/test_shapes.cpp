@@ -20,23 +20,27 @@ std::vector<float> random_floats(std::size_t count, unsigned seed) {
 }
 
 // Text that computes pointers base + row * width + column for a block of r x c, as %NAME : tensor<RxCx!tt.ptr<T>>.
-std::string pointers(const std::string& name, const std::string& base, int r, int c, int width, const std::string& type) {
+std::string pointers(const std::string& name, const std::string& base, int r, int c, int width,
+                     const std::string& type) {
   auto R = std::to_string(r), C = std::to_string(c), shape = R + "x" + C;
-  std::string t = "%NAME_r = tt.make_range {end = R : i32, start = 0 : i32} : tensor<Rxi32>\n"
-                  "%NAME_re = tt.expand_dims %NAME_r {axis = 1 : i32} : tensor<Rxi32> -> tensor<Rx1xi32>\n"
-                  "%NAME_w = arith.constant dense<WIDTH> : tensor<Rx1xi32>\n"
-                  "%NAME_rw = arith.muli %NAME_re, %NAME_w : tensor<Rx1xi32>\n"
-                  "%NAME_rb = tt.broadcast %NAME_rw : tensor<Rx1xi32> -> tensor<RxCxi32>\n"
-                  "%NAME_c = tt.make_range {end = C : i32, start = 0 : i32} : tensor<Cxi32>\n"
-                  "%NAME_ce = tt.expand_dims %NAME_c {axis = 0 : i32} : tensor<Cxi32> -> tensor<1xCxi32>\n"
-                  "%NAME_cb = tt.broadcast %NAME_ce : tensor<1xCxi32> -> tensor<RxCxi32>\n"
-                  "%NAME_o = arith.addi %NAME_rb, %NAME_cb : tensor<RxCxi32>\n"
-                  "%NAME_s = tt.splat BASE : !tt.ptr<TYPE> -> tensor<RxCx!tt.ptr<TYPE>>\n"
-                  "%NAME = tt.addptr %NAME_s, %NAME_o : tensor<RxCx!tt.ptr<TYPE>>, tensor<RxCxi32>\n";
+  std::string t =
+      "%NAME_r = tt.make_range {end = R : i32, start = 0 : i32} : tensor<Rxi32>\n"
+      "%NAME_re = tt.expand_dims %NAME_r {axis = 1 : i32} : tensor<Rxi32> -> tensor<Rx1xi32>\n"
+      "%NAME_w = arith.constant dense<WIDTH> : tensor<Rx1xi32>\n"
+      "%NAME_rw = arith.muli %NAME_re, %NAME_w : tensor<Rx1xi32>\n"
+      "%NAME_rb = tt.broadcast %NAME_rw : tensor<Rx1xi32> -> tensor<RxCxi32>\n"
+      "%NAME_c = tt.make_range {end = C : i32, start = 0 : i32} : tensor<Cxi32>\n"
+      "%NAME_ce = tt.expand_dims %NAME_c {axis = 0 : i32} : tensor<Cxi32> -> tensor<1xCxi32>\n"
+      "%NAME_cb = tt.broadcast %NAME_ce : tensor<1xCxi32> -> tensor<RxCxi32>\n"
+      "%NAME_o = arith.addi %NAME_rb, %NAME_cb : tensor<RxCxi32>\n"
+      "%NAME_s = tt.splat BASE : !tt.ptr<TYPE> -> tensor<RxCx!tt.ptr<TYPE>>\n"
+      "%NAME = tt.addptr %NAME_s, %NAME_o : tensor<RxCx!tt.ptr<TYPE>>, tensor<RxCxi32>\n";
   auto replace = [&](const std::string& what, const std::string& with) {
-    for (std::size_t at = 0; (at = t.find(what, at)) != std::string::npos; at += with.size()) t.replace(at, what.size(), with);
+    for (std::size_t at = 0; (at = t.find(what, at)) != std::string::npos; at += with.size())
+      t.replace(at, what.size(), with);
   };
-  replace("tensor<RxCx", "tensor<" + shape + "x"), replace("tensor<Rx", "tensor<" + R + "x"), replace("tensor<Cx", "tensor<" + C + "x");
+  replace("tensor<RxCx", "tensor<" + shape + "x"), replace("tensor<Rx", "tensor<" + R + "x"),
+      replace("tensor<Cx", "tensor<" + C + "x");
   replace("1xCx", "1x" + C + "x"), replace("end = R ", "end = " + R + " "), replace("end = C ", "end = " + C + " ");
   replace("WIDTH", std::to_string(width)), replace("BASE", base), replace("TYPE", type), replace("%NAME", "%" + name);
   return t;
@@ -44,15 +48,17 @@ std::string pointers(const std::string& name, const std::string& base, int r, in
 
 std::string row(const std::string& name, const std::string& base, int n, const std::string& type) {
   auto N = std::to_string(n);
-  return "%" + name + "_r = tt.make_range {end = " + N + " : i32, start = 0 : i32} : tensor<" + N + "xi32>\n%" + name + "_s = tt.splat " +
-         base + " : !tt.ptr<" + type + "> -> tensor<" + N + "x!tt.ptr<" + type + ">>\n%" + name + " = tt.addptr %" + name + "_s, %" + name +
-         "_r : tensor<" + N + "x!tt.ptr<" + type + ">>, tensor<" + N + "xi32>\n";
+  return "%" + name + "_r = tt.make_range {end = " + N + " : i32, start = 0 : i32} : tensor<" + N + "xi32>\n%" + name +
+         "_s = tt.splat " + base + " : !tt.ptr<" + type + "> -> tensor<" + N + "x!tt.ptr<" + type + ">>\n%" + name +
+         " = tt.addptr %" + name + "_s, %" + name + "_r : tensor<" + N + "x!tt.ptr<" + type + ">>, tensor<" + N +
+         "xi32>\n";
 }
 
-std::string fold(const std::string& result, const std::string& source, int axis, const std::string& operation, const std::string& element,
-                 const std::string& from, const std::string& to) {
-  return "%" + result + " = \"tt.reduce\"(%" + source + ") <{axis = " + std::to_string(axis) + " : i32}> ({\n^bb0(%a: " + element + ", %b: " +
-         element + "):\n%r = " + operation + " %a, %b : " + element + "\ntt.reduce.return %r : " + element + "\n}) : (" + from + ") -> " + to + "\n";
+std::string fold(const std::string& result, const std::string& source, int axis, const std::string& operation,
+                 const std::string& element, const std::string& from, const std::string& to) {
+  return "%" + result + " = \"tt.reduce\"(%" + source + ") <{axis = " + std::to_string(axis) +
+         " : i32}> ({\n^bb0(%a: " + element + ", %b: " + element + "):\n%r = " + operation + " %a, %b : " + element +
+         "\ntt.reduce.return %r : " + element + "\n}) : (" + from + ") -> " + to + "\n";
 }
 
 }  // namespace
@@ -63,13 +69,14 @@ TEST(Reduce, both_axes_of_odd_shapes) {
       auto shape = std::to_string(r) + "x" + std::to_string(c), R = std::to_string(r), C = std::to_string(c);
       CpuOptions options;
       options.reproducible = reproducible;
-      Kernel kernel("tt.func public @k(%x: !tt.ptr<f32>, %rows: !tt.ptr<f32>, %columns: !tt.ptr<f32>) {\n" + pointers("p", "%x", r, c, c, "f32") +
-                        "%v = tt.load %p : tensor<" + shape + "x!tt.ptr<f32>>\n" +
-                        fold("sum", "v", 1, "arith.addf", "f32", "tensor<" + shape + "xf32>", "tensor<" + R + "xf32>") +
-                        fold("top", "v", 0, "arith.maxnumf", "f32", "tensor<" + shape + "xf32>", "tensor<" + C + "xf32>") +
-                        row("rp", "%rows", r, "f32") + row("cp", "%columns", c, "f32") + "tt.store %rp, %sum : tensor<" + R +
-                        "x!tt.ptr<f32>>\ntt.store %cp, %top : tensor<" + C + "x!tt.ptr<f32>>\ntt.return\n}",
-                    options);
+      Kernel kernel(
+          "tt.func public @k(%x: !tt.ptr<f32>, %rows: !tt.ptr<f32>, %columns: !tt.ptr<f32>) {\n" +
+              pointers("p", "%x", r, c, c, "f32") + "%v = tt.load %p : tensor<" + shape + "x!tt.ptr<f32>>\n" +
+              fold("sum", "v", 1, "arith.addf", "f32", "tensor<" + shape + "xf32>", "tensor<" + R + "xf32>") +
+              fold("top", "v", 0, "arith.maxnumf", "f32", "tensor<" + shape + "xf32>", "tensor<" + C + "xf32>") +
+              row("rp", "%rows", r, "f32") + row("cp", "%columns", c, "f32") + "tt.store %rp, %sum : tensor<" + R +
+              "x!tt.ptr<f32>>\ntt.store %cp, %top : tensor<" + C + "x!tt.ptr<f32>>\ntt.return\n}",
+          options);
       auto x = random_floats(r * c, 5);
       std::vector<float> rows(r), columns(c);
       kernel.run({1}, x.data(), rows.data(), columns.data());
@@ -117,9 +124,10 @@ TEST(Reduce, argmax_takes_the_first_of_equals) {
 TEST(Scan, running_sums_forwards_and_backwards) {
   for (int axis : {0, 1}) {
     for (bool reverse : {false, true}) {
-      Kernel kernel("tt.func public @k(%x: !tt.ptr<i32>, %y: !tt.ptr<i32>) {\n" + pointers("p", "%x", 9, 21, 21, "i32") + pointers("q", "%y", 9, 21, 21, "i32") +
-                    "%v = tt.load %p : tensor<9x21x!tt.ptr<i32>>\n%s = \"tt.scan\"(%v) <{axis = " + std::to_string(axis) +
-                    " : i32, reverse = " + (reverse ? "true" : "false") + R"(}> ({
+      Kernel kernel("tt.func public @k(%x: !tt.ptr<i32>, %y: !tt.ptr<i32>) {\n" +
+                    pointers("p", "%x", 9, 21, 21, "i32") + pointers("q", "%y", 9, 21, 21, "i32") +
+                    "%v = tt.load %p : tensor<9x21x!tt.ptr<i32>>\n%s = \"tt.scan\"(%v) <{axis = " +
+                    std::to_string(axis) + " : i32, reverse = " + (reverse ? "true" : "false") + R"(}> ({
         ^bb0(%a: i32, %b: i32):
           %r = arith.addi %a, %b : i32
           tt.scan.return %r : i32
@@ -145,8 +153,10 @@ TEST(Scan, running_sums_forwards_and_backwards) {
 }
 
 TEST(Shape, transposed_and_reshaped_copies) {
-  Kernel kernel("tt.func public @k(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>, %z: !tt.ptr<f32>) {\n" + pointers("p", "%x", 12, 40, 40, "f32") +
-                "%v = tt.load %p : tensor<12x40x!tt.ptr<f32>>\n%t = tt.trans %v {order = array<i32: 1, 0>} : tensor<12x40xf32> -> tensor<40x12xf32>\n" +
+  Kernel kernel("tt.func public @k(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>, %z: !tt.ptr<f32>) {\n" +
+                pointers("p", "%x", 12, 40, 40, "f32") +
+                "%v = tt.load %p : tensor<12x40x!tt.ptr<f32>>\n%t = tt.trans %v {order = array<i32: 1, 0>} : "
+                "tensor<12x40xf32> -> tensor<40x12xf32>\n" +
                 pointers("q", "%y", 40, 12, 12, "f32") + "tt.store %q, %t : tensor<40x12x!tt.ptr<f32>>\n" +
                 "%f = tt.reshape %t : tensor<40x12xf32> -> tensor<480xf32>\n" + row("o", "%z", 480, "f32") +
                 "tt.store %o, %f : tensor<480x!tt.ptr<f32>>\ntt.return\n}");
@@ -176,8 +186,8 @@ TEST(Order, a_shifted_load_reads_the_whole_tile_first) {
 }
 
 TEST(Order, a_load_sees_the_store_before_it_and_not_the_one_after) {
-  Kernel kernel("tt.func public @k(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>, %z: !tt.ptr<f32>) {\n" + row("p", "%x", 64, "f32") + row("q", "%y", 64, "f32") +
-                row("s", "%z", 64, "f32") + R"(
+  Kernel kernel("tt.func public @k(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>, %z: !tt.ptr<f32>) {\n" +
+                row("p", "%x", 64, "f32") + row("q", "%y", 64, "f32") + row("s", "%z", 64, "f32") + R"(
       %old = tt.load %q : tensor<64x!tt.ptr<f32>>
       %v = tt.load %p : tensor<64x!tt.ptr<f32>>
       tt.store %q, %v : tensor<64x!tt.ptr<f32>>
@@ -193,7 +203,8 @@ TEST(Order, a_load_sees_the_store_before_it_and_not_the_one_after) {
 }
 
 TEST(Control, loops_carry_scalars_tensors_and_pointers) {
-  Kernel kernel("tt.func public @k(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>, %n: i32) {\n" + row("p", "%x", 48, "f32") + row("q", "%y", 48, "f32") + R"(
+  Kernel kernel("tt.func public @k(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>, %n: i32) {\n" + row("p", "%x", 48, "f32") +
+                row("q", "%y", 48, "f32") + R"(
       %c0 = arith.constant 0 : i32
       %c1 = arith.constant 1 : i32
       %step = arith.constant dense<48> : tensor<48xi32>
@@ -225,7 +236,8 @@ TEST(Control, loops_carry_scalars_tensors_and_pointers) {
 }
 
 TEST(Control, conditions_and_while_loops) {
-  Kernel kernel("tt.func public @k(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>, %n: i32) {\n" + row("p", "%x", 20, "f32") + row("q", "%y", 20, "f32") + R"(
+  Kernel kernel("tt.func public @k(%x: !tt.ptr<f32>, %y: !tt.ptr<f32>, %n: i32) {\n" + row("p", "%x", 20, "f32") +
+                row("q", "%y", 20, "f32") + R"(
       %c0 = arith.constant 0 : i32
       %c1 = arith.constant 1 : i32
       %c3 = arith.constant 3 : i32
@@ -282,8 +294,10 @@ TEST(Control, an_early_return_skips_the_rest) {
 }
 
 TEST(Memory, gathers_atomics_and_compare_exchange) {
-  Kernel kernel("tt.func public @k(%i: !tt.ptr<i32>, %x: !tt.ptr<f32>, %y: !tt.ptr<f32>, %h: !tt.ptr<i32>, %f: !tt.ptr<f32>) {\n" +
-                row("ip", "%i", 50, "i32") + row("q", "%y", 50, "f32") + R"(
+  Kernel kernel(
+      "tt.func public @k(%i: !tt.ptr<i32>, %x: !tt.ptr<f32>, %y: !tt.ptr<f32>, %h: !tt.ptr<i32>, %f: !tt.ptr<f32>) "
+      "{\n" +
+      row("ip", "%i", 50, "i32") + row("q", "%y", 50, "f32") + R"(
       %at = tt.load %ip : tensor<50x!tt.ptr<i32>>
       %xs = tt.splat %x : !tt.ptr<f32> -> tensor<50x!tt.ptr<f32>>
       %xp = tt.addptr %xs, %at : tensor<50x!tt.ptr<f32>>, tensor<50xi32>
@@ -346,8 +360,9 @@ TEST(Memory, descriptors_pad_and_drop_what_lies_outside) {
 
 TEST(Matrix, a_loop_over_k_with_masks) {
   auto text = [](const std::string& type, const std::string& accumulator, const std::string& zero) {
-    std::string t = "tt.func public @k(%x: !tt.ptr<T>, %y: !tt.ptr<T>, %z: !tt.ptr<ACC>, %n: i32) {\n" + pointers("p", "%x", 24, 16, 40, "T") +
-                    pointers("q", "%y", 16, 36, 36, "T") + pointers("o", "%z", 24, 36, 36, "ACC") + R"(
+    std::string t = "tt.func public @k(%x: !tt.ptr<T>, %y: !tt.ptr<T>, %z: !tt.ptr<ACC>, %n: i32) {\n" +
+                    pointers("p", "%x", 24, 16, 40, "T") + pointers("q", "%y", 16, 36, 36, "T") +
+                    pointers("o", "%z", 24, 36, 36, "ACC") + R"(
       %c0 = arith.constant 0 : i32
       %c16 = arith.constant 16 : i32
       %zero = arith.constant dense<ZERO> : tensor<24x36xACC>
@@ -373,10 +388,12 @@ TEST(Matrix, a_loop_over_k_with_masks) {
       tt.return
     })";
     auto replace = [&](const std::string& what, const std::string& with) {
-      for (std::size_t at = 0; (at = t.find(what, at)) != std::string::npos; at += with.size()) t.replace(at, what.size(), with);
+      for (std::size_t at = 0; (at = t.find(what, at)) != std::string::npos; at += with.size())
+        t.replace(at, what.size(), with);
     };
     replace("xACC>", "x" + accumulator + ">"), replace("<ACC>", "<" + accumulator + ">");
-    replace("<T>", "<" + type + ">"), replace("xT>", "x" + type + ">"), replace("<ZERO> : tensor<24x36", "<" + zero + "> : tensor<24x36");
+    replace("<T>", "<" + type + ">"), replace("xT>", "x" + type + ">"),
+        replace("<ZERO> : tensor<24x36", "<" + zero + "> : tensor<24x36");
     replace("<ZERO>", type[0] == 'i' ? "<0>" : "<0.0>");
     return t;
   };

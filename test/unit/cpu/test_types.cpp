@@ -36,7 +36,8 @@ std::string binary(const std::string& from, const std::string& to, const std::st
       tt.return
     })";
   auto replace = [&](const std::string& what, const std::string& with) {
-    for (std::size_t at = 0; (at = t.find(what, at)) != std::string::npos; at += with.size()) t.replace(at, what.size(), with);
+    for (std::size_t at = 0; (at = t.find(what, at)) != std::string::npos; at += with.size())
+      t.replace(at, what.size(), with);
   };
   replace("BODY", body), replace("FROM", from), replace("TO", to);
   return t;
@@ -70,14 +71,20 @@ TEST(Types, bf16_is_rounded_after_every_operation) {
     std::mt19937 generator(3);
     const int n = 5000;
     std::vector<std::uint16_t> x(n), y(n), z(n);
-    for (int i = 0; i < n; ++i) x[i] = static_cast<std::uint16_t>(generator()), y[i] = static_cast<std::uint16_t>(generator());
+    for (int i = 0; i < n; ++i)
+      x[i] = static_cast<std::uint16_t>(generator()), y[i] = static_cast<std::uint16_t>(generator());
     kernel.run({(n + 127) / 128}, x.data(), y.data(), z.data(), n);
     for (int i = 0; i < n; ++i) {
       double a = bf16_to_float(x[i]), b = bf16_to_float(y[i]);
-      float exact = operation[0] == 'a' ? float(a) + float(b) : operation[0] == 's' ? float(a) - float(b) : operation[0] == 'm' ? float(a) * float(b) : float(a) / float(b);
+      float exact = operation[0] == 'a'   ? float(a) + float(b)
+                    : operation[0] == 's' ? float(a) - float(b)
+                    : operation[0] == 'm' ? float(a) * float(b)
+                                          : float(a) / float(b);
       std::uint16_t expected = float_to_bf16(exact);
-      if (std::isnan(exact)) ASSERT_TRUE(std::isnan(bf16_to_float(z[i])));
-      else ASSERT_EQ(z[i], expected) << operation << " " << a << " " << b;
+      if (std::isnan(exact))
+        ASSERT_TRUE(std::isnan(bf16_to_float(z[i])));
+      else
+        ASSERT_EQ(z[i], expected) << operation << " " << a << " " << b;
     }
   }
 }
@@ -85,14 +92,22 @@ TEST(Types, bf16_is_rounded_after_every_operation) {
 TEST(Types, conversions_to_16_bits_round_once) {
   // Halfway cases beyond what f32 holds: rounding through f32 would go to the wrong side.
   Kernel kernel(binary("f64", "f16", "%result = arith.truncf %a : tensor<128xf64> to tensor<128xf16>"));
-  double just_above = 1.0 + std::ldexp(1, -11) + std::ldexp(1, -40), just_below = 1.0 + std::ldexp(1, -11) - std::ldexp(1, -40);
-  std::vector<double> x = {just_above, just_below, 1.0 + std::ldexp(1, -11), 65519.99999999, 65520.0, std::ldexp(1, -25) * 1.0000001, std::ldexp(1, -25), -just_above};
+  double just_above = 1.0 + std::ldexp(1, -11) + std::ldexp(1, -40),
+         just_below = 1.0 + std::ldexp(1, -11) - std::ldexp(1, -40);
+  std::vector<double> x = {just_above,         just_below, 1.0 + std::ldexp(1, -11),
+                           65519.99999999,     65520.0,    std::ldexp(1, -25) * 1.0000001,
+                           std::ldexp(1, -25), -just_above};
   std::vector<double> y(x.size());
   std::vector<std::uint16_t> z(x.size());
   kernel.run({1}, x.data(), y.data(), z.data(), static_cast<int>(x.size()));
   EXPECT_EQ(z, (std::vector<std::uint16_t>{0x3c01, 0x3c00, 0x3c00, 0x7bff, 0x7c00, 1, 0, 0xbc01}));
   Kernel integers(binary("i64", "bf16", "%result = arith.sitofp %a : tensor<128xi64> to tensor<128xbf16>"));
-  std::vector<std::int64_t> i = {(1ll << 62) + (1ll << 54), (1ll << 62) + (1ll << 54) + 1, -((1ll << 62) + (1ll << 54) + 1), 257, 258, std::numeric_limits<std::int64_t>::min()};
+  std::vector<std::int64_t> i = {(1ll << 62) + (1ll << 54),
+                                 (1ll << 62) + (1ll << 54) + 1,
+                                 -((1ll << 62) + (1ll << 54) + 1),
+                                 257,
+                                 258,
+                                 std::numeric_limits<std::int64_t>::min()};
   std::vector<std::int64_t> j(i.size());
   std::vector<std::uint16_t> k(i.size());
   integers.run({1}, i.data(), j.data(), k.data(), static_cast<int>(i.size()));
@@ -102,7 +117,9 @@ TEST(Types, conversions_to_16_bits_round_once) {
 TEST(Types, integers_of_every_width) {
   auto check = [](auto zero, const std::string& type) {
     using T = decltype(zero);
-    std::string body = "%p = arith.muli %a, %b : tensor<128xT>\n%q = arith.divsi %a, %b : tensor<128xT>\n%result = arith.subi %p, %q : tensor<128xT>";
+    std::string body =
+        "%p = arith.muli %a, %b : tensor<128xT>\n%q = arith.divsi %a, %b : tensor<128xT>\n%result = arith.subi %p, %q "
+        ": tensor<128xT>";
     for (std::size_t at = 0; (at = body.find("xT>", at)) != std::string::npos;) body.replace(at, 3, "x" + type + ">");
     Kernel kernel(binary(type, type, body));
     const int n = 300;
@@ -113,8 +130,11 @@ TEST(Types, integers_of_every_width) {
     kernel.run({3}, x.data(), y.data(), z.data(), n);
     for (int i = 0; i < n; ++i) {
       auto wide = static_cast<std::uint64_t>(x[i]) * static_cast<std::uint64_t>(y[i]);
-      T quotient = y[i] == 0 ? T(0) : y[i] == T(-1) ? static_cast<T>(0 - static_cast<std::uint64_t>(x[i])) : static_cast<T>(x[i] / y[i]);
-      ASSERT_EQ(z[i], static_cast<T>(wide - static_cast<std::uint64_t>(quotient))) << type << " " << +x[i] << " " << +y[i];
+      T quotient = y[i] == 0       ? T(0)
+                   : y[i] == T(-1) ? static_cast<T>(0 - static_cast<std::uint64_t>(x[i]))
+                                   : static_cast<T>(x[i] / y[i]);
+      ASSERT_EQ(z[i], static_cast<T>(wide - static_cast<std::uint64_t>(quotient)))
+          << type << " " << +x[i] << " " << +y[i];
     }
   };
   check(std::int8_t{}, "i8"), check(std::int16_t{}, "i16"), check(std::int32_t{}, "i32"), check(std::int64_t{}, "i64");
@@ -123,7 +143,8 @@ TEST(Types, integers_of_every_width) {
 TEST(Types, booleans_are_bytes_and_any_other_byte_is_true) {
   Kernel kernel(binary("i1", "i1", "%result = arith.xori %a, %b : tensor<128xi1>"));
   std::vector<std::uint8_t> x(200), y(200), z(201, 9);
-  for (int i = 0; i < 200; ++i) x[i] = static_cast<std::uint8_t>(i % 3 * 85), y[i] = static_cast<std::uint8_t>(i % 5 == 0 ? 2 : 0);
+  for (int i = 0; i < 200; ++i)
+    x[i] = static_cast<std::uint8_t>(i % 3 * 85), y[i] = static_cast<std::uint8_t>(i % 5 == 0 ? 2 : 0);
   kernel.run({2}, x.data(), y.data(), z.data(), 200);
   for (int i = 0; i < 200; ++i) ASSERT_EQ(z[i], (x[i] != 0) != (y[i] != 0));
   EXPECT_EQ(z[200], 9);
@@ -175,8 +196,11 @@ TEST(Types, division_by_one_number_is_correctly_rounded) {
     kernel.run({1}, x.data(), &divisor, z.data());
     for (int i = 0; i < 4096; ++i) {
       float expected = x[i] / divisor;
-      if (std::isnan(expected)) ASSERT_TRUE(std::isnan(z[i]));
-      else ASSERT_EQ(std::bit_cast<std::uint32_t>(z[i]), std::bit_cast<std::uint32_t>(expected)) << x[i] << " / " << divisor;
+      if (std::isnan(expected))
+        ASSERT_TRUE(std::isnan(z[i]));
+      else
+        ASSERT_EQ(std::bit_cast<std::uint32_t>(z[i]), std::bit_cast<std::uint32_t>(expected))
+            << x[i] << " / " << divisor;
     }
   }
 }
@@ -217,7 +241,9 @@ TEST(Tiles, line_tables_name_the_operations) {
 TEST(Tiles, other_levels_of_the_machine_give_the_same) {
   for (const char* target : {"cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v4"}) {
     if (describe_host_cpu().vector_bytes < parse_target(target).vector_bytes) continue;
-    Kernel kernel(binary("f16", "f16", "%t = arith.addf %a, %b : tensor<128xf16>\n%result = arith.mulf %t, %b : tensor<128xf16>"), {}, target);
+    Kernel kernel(
+        binary("f16", "f16", "%t = arith.addf %a, %b : tensor<128xf16>\n%result = arith.mulf %t, %b : tensor<128xf16>"),
+        {}, target);
     std::vector<std::uint16_t> x(100, 0x3c00), y(100, 0x4000), z(100);
     kernel.run({1}, x.data(), y.data(), z.data(), 100);
     for (std::uint16_t value : z) ASSERT_EQ(value, 0x4600) << target;
