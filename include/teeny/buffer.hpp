@@ -1,7 +1,8 @@
 // Buffers: typed and untyped views of a device's memory.
 //
-// A buffer is a handle: copies share the memory, which lives until the last handle to it is gone and the launches that use
-// it are done. One handle may be read by several threads at once; changing a handle (assignment) needs the user's own lock.
+// A buffer is a handle: copies share the memory, which lives until the last handle to it is gone and the launches that
+// use it are done. One handle may be read by several threads at once; changing a handle (assignment) needs the user's
+// own lock.
 #pragma once
 
 #include <cstddef>
@@ -34,9 +35,11 @@ struct BufferView {
 };
 
 TEENY_EXPORT BufferView allocate(runtime::DeviceState* device, std::uint64_t count, std::size_t element_bytes);
-TEENY_EXPORT BufferView wrap_host(runtime::DeviceState* device, void* host, std::uint64_t count, std::size_t element_bytes);
+TEENY_EXPORT BufferView wrap_host(runtime::DeviceState* device, void* host, std::uint64_t count,
+                                  std::size_t element_bytes);
 // Part of a view; first and count in elements. Throws invalid_argument where it does not lie inside.
-TEENY_EXPORT BufferView slice(const BufferView& view, std::uint64_t first, std::uint64_t count, std::size_t element_bytes);
+TEENY_EXPORT BufferView slice(const BufferView& view, std::uint64_t first, std::uint64_t count,
+                              std::size_t element_bytes);
 // Copies wait for all work of the buffer's device that was given before.
 TEENY_EXPORT void copy_in(const BufferView& view, const void* host, std::uint64_t bytes);
 TEENY_EXPORT void copy_out(const BufferView& view, void* host, std::uint64_t bytes);
@@ -54,8 +57,8 @@ class Buffer {
 
   Buffer() = default;  // null: fits no launch
 
-  // The host's own memory as a buffer, without a copy: `host` stays the caller's and must outlive the buffer and the work
-  // on it. Throws unsupported where the device's programs cannot reach host memory.
+  // The host's own memory as a buffer, without a copy: `host` stays the caller's and must outlive the buffer and the
+  // work on it. Throws unsupported where the device's programs cannot reach host memory.
   static Buffer wrap(const Device& device, T* host, std::size_t count);
   static Buffer wrap(const Device& device, std::span<T> host) { return wrap(device, host.data(), host.size()); }
 

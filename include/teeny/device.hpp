@@ -1,7 +1,7 @@
 // Devices: where buffers live and kernels run.
 //
-// Device is a handle to one of the process's devices; opening a device twice gives the same one. All members may be called
-// from several threads at once.
+// Device is a handle to one of the process's devices; opening a device twice gives the same one. All members may be
+// called from several threads at once.
 #pragma once
 
 #include <concepts>
@@ -36,7 +36,8 @@ class TEENY_EXPORT Device {
  public:
   // The device that TEENY_DEVICE names, or the best one here.
   static Device open();
-  // Throws invalid_argument for a text that is no spec and unsupported for a device that is not here, naming those that are.
+  // Throws invalid_argument for a text that is no spec and unsupported for a device that is not here, naming those that
+  // are.
   static Device open(std::string_view spec);
 
   const DeviceInfo& info() const;
@@ -74,15 +75,15 @@ class TEENY_EXPORT Device {
   // Waits for all work on all streams; throws the first error of earlier work, once.
   void synchronize() const;
 
-  // How many programs of a grid run at once, where the device lets that be chosen (a CPU: threads, the caller's included);
-  // at first TEENY_CPU_THREADS or all processors. Throws unsupported elsewhere, invalid_argument below 1.
+  // How many programs of a grid run at once, where the device lets that be chosen (a CPU: threads, the caller's
+  // included); at first TEENY_CPU_THREADS or all processors. Throws unsupported elsewhere, invalid_argument below 1.
   void set_parallel(int count) const;
   int parallel() const;
 
   // Compile a kernel ahead of its launches, for arguments like these, or with its element types given and no arguments:
   // compile<float>(Softmax{}). The result is a Handle; defined in <teeny/launch.hpp>.
   template <class K, class... A>
-    requires(sizeof...(A) > 0 && !std::same_as<K, CompileOptions> && !(std::same_as<std::remove_cvref_t<A>, CompileOptions> || ...))
+    requires(sizeof...(A) > 0 && detail::NoOptions<K, A...>)
   auto compile(const K& kernel, A&&... arguments) const;
   template <class K, class... A>
     requires(sizeof...(A) > 0)
@@ -91,7 +92,7 @@ class TEENY_EXPORT Device {
   auto compile(const K& kernel, const CompileOptions& options = {}) const;
   // The same on a thread of its own. The result is a Pending<Handle>; the kernel is recorded before the call returns.
   template <class K, class... A>
-    requires(sizeof...(A) > 0 && !(std::same_as<std::remove_cvref_t<A>, CompileOptions> || ...))
+    requires(sizeof...(A) > 0 && detail::NoOptions<A...>)
   auto compile_async(const K& kernel, A&&... arguments) const;
   template <class... D, class K>
   auto compile_async(const K& kernel, const CompileOptions& options = {}) const;
@@ -114,8 +115,8 @@ Device Buffer<T>::device() const {
   return Device(view_.device);
 }
 
-// Where device_print writes its lines; at first standard output. The function is called by one thread at a time; what it
-// throws is caught and the line lost.
+// Where device_print writes its lines; at first standard output. The function is called by one thread at a time; what
+// it throws is caught and the line lost.
 TEENY_EXPORT void set_print_sink(std::function<void(std::string_view)> sink);
 
 // What the process did to get its programs.

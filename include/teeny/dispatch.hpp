@@ -1,6 +1,7 @@
 // From an element type known at run time to one known to C++: the body is instantiated for each type of a named list.
 //
-//   teeny::dispatch(any.dtype(), teeny::floating_types, [&]<class D> { launch(device, {n}, Softmax{}, any.as<D>(), …); });
+//   teeny::dispatch(any.dtype(), teeny::floating_types,
+//                   [&]<class D> { launch(device, {n}, Softmax{}, any.as<D>(), …); });
 #pragma once
 
 #include <cstdint>
@@ -17,11 +18,11 @@ struct Types {};
 inline constexpr Types<half, bfloat16, float, double> floating_types;
 inline constexpr Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t> signed_types;
 inline constexpr Types<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t> unsigned_types;
-inline constexpr Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
-                       std::uint64_t>
+inline constexpr Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
+                       std::uint32_t, std::uint64_t>
     integer_types;
-inline constexpr Types<bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
-                       std::uint64_t, half, bfloat16, float, double>
+inline constexpr Types<bool, std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t, std::uint16_t,
+                       std::uint32_t, std::uint64_t, half, bfloat16, float, double>
     all_types;
 
 namespace detail {
@@ -35,8 +36,8 @@ Result dispatch_on(DType dtype, Types<First, Rest...>, Function& function, const
 }
 }  // namespace detail
 
-// Calls function.operator()<D>() for the D of the list that is `dtype` and returns its result; all D must give one result
-// type. Throws invalid_argument, naming the list, where it is none of them.
+// Calls function.operator()<D>() for the D of the list that is `dtype` and returns its result; all D must give one
+// result type. Throws invalid_argument, naming the list, where it is none of them.
 template <class First, class... Rest, class Function>
 decltype(auto) dispatch(DType dtype, Types<First, Rest...> types, Function&& function) {
   static constexpr DType list[] = {dtype_of<First>, dtype_of<Rest>...};

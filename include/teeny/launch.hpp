@@ -3,8 +3,8 @@
 //   teeny::launch(device, {n_rows}, Softmax{.BLOCK = 1024}, x, y, n_cols);
 //   auto softmax = device.compile(Softmax{}, x, y, n_cols);   softmax({n_rows}, {.stream = s}, x, y, n_cols);
 //
-// Everything here may be called from several threads at once, also with the same kernel: it is compiled once. A launch on the
-// default stream of a CPU has finished when the call returns. A launch that throws has started nothing, except for
+// Everything here may be called from several threads at once, also with the same kernel: it is compiled once. A launch on
+// the default stream of a CPU has finished when the call returns. A launch that throws has started nothing, except for
 // assertion_failed, check_failed and device_failed.
 #pragma once
 
@@ -39,8 +39,10 @@ struct Grid {
   // What is too large stays too large.
   template <std::integral I>
   static constexpr std::int64_t clamp(I value) {
-    if constexpr (std::is_unsigned_v<I> && sizeof(I) == 8) return value > INT64_MAX ? INT64_MAX : static_cast<std::int64_t>(value);
-    else return value;
+    if constexpr (std::is_unsigned_v<I> && sizeof(I) == 8)
+      return value > INT64_MAX ? INT64_MAX : static_cast<std::int64_t>(value);
+    else
+      return value;
   }
 };
 
@@ -105,16 +107,18 @@ LaunchArgument to_argument(const RecordedKernel& kernel, std::size_t index, T va
 // The program of a recorded kernel on a device; made without a compile, lives to the end of the process.
 TEENY_EXPORT runtime::Program* find_program(runtime::DeviceState* device, const RecordedKernelPtr& kernel,
                                             const CompileOptions& options);
-TEENY_EXPORT void launch_program(runtime::DeviceState* device, runtime::Program* program, const RecordedKernelPtr& kernel,
-                                 const Grid& grid, const Stream* stream, const LaunchArgument* arguments, std::size_t count);
+TEENY_EXPORT void launch_program(runtime::DeviceState* device, runtime::Program* program,
+                                 const RecordedKernelPtr& kernel, const Grid& grid, const Stream* stream,
+                                 const LaunchArgument* arguments, std::size_t count);
 // Compiles the variant that a launch with these arguments would take; with none, the general one.
-TEENY_EXPORT void compile_program(runtime::DeviceState* device, runtime::Program* program, const RecordedKernelPtr& kernel,
-                                  const LaunchArgument* arguments, std::size_t count);
+TEENY_EXPORT void compile_program(runtime::DeviceState* device, runtime::Program* program,
+                                  const RecordedKernelPtr& kernel, const LaunchArgument* arguments, std::size_t count);
 // The same on a thread of its own.
 TEENY_EXPORT std::shared_ptr<runtime::PendingState> compile_in_background(runtime::DeviceState* device,
                                                                           runtime::Program* program,
                                                                           const RecordedKernelPtr& kernel,
-                                                                          const LaunchArgument* arguments, std::size_t count);
+                                                                          const LaunchArgument* arguments,
+                                                                          std::size_t count);
 TEENY_EXPORT bool pending_ready(const runtime::PendingState& state);
 TEENY_EXPORT void pending_wait(runtime::PendingState& state);  // throws the compile's error
 
@@ -158,7 +162,8 @@ decltype(auto) with_arguments(const RecordedKernel& kernel, Use&& use, const A&.
 
 }  // namespace detail
 
-// A compiled kernel with its parameters' types: a launch looks nothing up. A handle may be copied and used by several threads.
+// A compiled kernel with its parameters' types: a launch looks nothing up. A handle may be copied and used by several
+// threads.
 template <class... P>
 class Handle {
  public:
@@ -198,15 +203,16 @@ class Pending {
     return handle_;
   }
 
-  Pending(H handle, std::shared_ptr<runtime::PendingState> state) : handle_(std::move(handle)), state_(std::move(state)) {}
+  Pending(H handle, std::shared_ptr<runtime::PendingState> state)
+      : handle_(std::move(handle)), state_(std::move(state)) {}
 
  private:
   H handle_;
   std::shared_ptr<runtime::PendingState> state_;
 };
 
-// Runs a kernel over a grid. The kernel is recorded once for its constants and argument types and compiled once for a device;
-// arguments are buffers of this device and numbers.
+// Runs a kernel over a grid. The kernel is recorded once for its constants and argument types and compiled once for a
+// device; arguments are buffers of this device and numbers.
 template <class K, class... A>
 void launch(const Device& device, Grid grid, const LaunchOptions& options, const K& kernel, A&&... values) {
   const detail::RecordedKernelPtr recorded = detail::recorded<A...>(kernel);
@@ -226,7 +232,7 @@ void launch(const Device& device, Grid grid, const K& kernel, A&&... values) {
 }
 
 template <class K, class... A>
-  requires(sizeof...(A) > 0 && !std::same_as<K, CompileOptions> && !(std::same_as<std::remove_cvref_t<A>, CompileOptions> || ...))
+  requires(sizeof...(A) > 0 && detail::NoOptions<K, A...>)
 auto Device::compile(const K& kernel, A&&... values) const {
   return compile(CompileOptions{}, kernel, std::forward<A>(values)...);
 }
@@ -264,7 +270,7 @@ auto Device::compile(const K& kernel, const CompileOptions& options) const {
 }
 
 template <class K, class... A>
-  requires(sizeof...(A) > 0 && !(std::same_as<std::remove_cvref_t<A>, CompileOptions> || ...))
+  requires(sizeof...(A) > 0 && detail::NoOptions<A...>)
 auto Device::compile_async(const K& kernel, A&&... values) const {
   detail::RecordedKernelPtr recorded = detail::recorded<A...>(kernel);
   runtime::Program* program = detail::find_program(state_, recorded, CompileOptions{});

@@ -1,5 +1,5 @@
-// The protocol by which teeny measures: warm-up, a minimum of time and of samples, medians, and pairs run in turn so that
-// both sides see the same machine.
+// The protocol by which teeny measures: warm-up, a minimum of time and of samples, medians, and pairs run in turn so
+// that both sides see the same machine.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace teeny {
 
 struct MeasureOptions {
   double warm_up_seconds = 0.02;
-  double minimum_seconds = 0.2;     // of each side
+  double minimum_seconds = 0.2;  // of each side
   std::size_t minimum_samples = 7;
   std::size_t maximum_samples = 100000;
   std::size_t calls_per_sample = 1;  // more for work shorter than the clock's grain
@@ -43,7 +43,8 @@ double time_sample(Function& function, std::size_t calls) {
 
 template <class Function>
 void warm_up(Function& function, double seconds) {
-  const Clock::time_point end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  const Clock::time_point end =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   do function();
   while (Clock::now() < end);
 }
@@ -85,7 +86,8 @@ PairMeasurement measure_pair(First&& first, Second&& second, const MeasureOption
   detail::warm_up(second, options.warm_up_seconds);
   std::vector<double> a, b, ratios;
   double total = 0;
-  while (a.size() < options.maximum_samples && (a.size() < options.minimum_samples || total < options.minimum_seconds)) {
+  while (a.size() < options.maximum_samples &&
+         (a.size() < options.minimum_samples || total < options.minimum_seconds)) {
     double x, y;
     if (a.size() % 2 == 0) {
       x = detail::time_sample(first, options.calls_per_sample);

@@ -1,6 +1,9 @@
 // CompileOptions: how a kernel is compiled, where the kernel itself does not say.
 #pragma once
 
+#include <concepts>
+#include <type_traits>
+
 namespace teeny {
 
 struct CompileOptions {
@@ -12,5 +15,10 @@ struct CompileOptions {
   bool debug_info = false;    // line tables in the program
   bool operator==(const CompileOptions&) const = default;
 };
+
+namespace detail {
+template <class... A>
+concept NoOptions = (!std::same_as<std::remove_cvref_t<A>, CompileOptions> && ...);
+}  // namespace detail
 
 }  // namespace teeny

@@ -1,8 +1,8 @@
 // Streams and events: the order of work on a device.
 //
-// Work given to one stream runs in the order it was given. The default stream of a CPU or of the interpreter runs its work
-// inside the call; further streams run it on a thread of their own. Work of two streams is unordered unless an event or a
-// synchronize() stands between. Streams and events may be used from several threads at once.
+// Work given to one stream runs in the order it was given. The default stream of a CPU or of the interpreter runs its
+// work inside the call; further streams run it on a thread of their own. Work of two streams is unordered unless an
+// event or a synchronize() stands between. Streams and events may be used from several threads at once.
 #pragma once
 
 #include <memory>

@@ -18,7 +18,8 @@ namespace {
 
 void need_memory(const BufferView& view, const char* operation) {
   if (view.memory == nullptr)
-    wrong(operation, "the buffer must have memory", "a null buffer", "one of device.buffer<T>(n)", "make the buffer first");
+    wrong(operation, "the buffer must have memory", "a null buffer", "one of device.buffer<T>(n)",
+          "make the buffer first");
 }
 
 std::uint64_t bytes_of(std::uint64_t count, std::size_t element_bytes, const char* operation) {
@@ -40,7 +41,8 @@ BufferView allocate(runtime::DeviceState* device, std::uint64_t count, std::size
 
 BufferView wrap_host(runtime::DeviceState* device, void* host, std::uint64_t count, std::size_t element_bytes) {
   const std::uint64_t bytes = bytes_of(count, element_bytes, "wrap");
-  if (host == nullptr) wrong("wrap", "the host memory must exist", "a null pointer", "an array", "use device.buffer<T>(n)");
+  if (host == nullptr)
+    wrong("wrap", "the host memory must exist", "a null pointer", "an array", "use device.buffer<T>(n)");
   if (reinterpret_cast<std::uint64_t>(host) % element_bytes != 0)
     wrong("wrap", "the host memory must be aligned to its element type", "an odd address",
           "a multiple of " + std::to_string(element_bytes), "take the pointer of an array of T");
@@ -101,14 +103,16 @@ void* host_pointer(const BufferView& view) {
   need_memory(view, "host_data");
   void* pointer = view.device->driver->host_pointer(*view.memory, view.address, view.bytes);
   if (pointer == nullptr)
-    throw Error(ErrorCode::unsupported, "host_data: the host must reach the device's memory; got a buffer of " +
-                                            view.device->driver->info().spec +
-                                            ", expected one of a device that shares it\nhelp: use upload() and download()");
+    throw Error(ErrorCode::unsupported,
+                "host_data: the host must reach the device's memory; got a buffer of " +
+                    view.device->driver->info().spec +
+                    ", expected one of a device that shares it\nhelp: use upload() and download()");
   return pointer;
 }
 
 void wrong_dtype(DType held, DType wanted) {
-  wrong("as", "the type must be the buffer's", name_of(wanted), name_of(held), "teeny::dispatch(buffer.dtype(), …) finds it");
+  wrong("as", "the type must be the buffer's", name_of(wanted), name_of(held),
+        "teeny::dispatch(buffer.dtype(), …) finds it");
 }
 
 }  // namespace teeny::detail

@@ -32,9 +32,10 @@ Program* DeviceState::find_program(const detail::RecordedKernelPtr& kernel, cons
   }
   const std::unique_lock lock(programs_mutex_);
   if (Program* program = known()) return program;
-  const std::string key = kernel->digest() + " " + std::to_string(options.warps) + " " + std::to_string(options.stages) + " " +
-                          std::to_string(options.max_registers) + " " + std::to_string(options.reproducible) +
-                          std::to_string(options.contract) + std::to_string(options.debug_info);
+  const std::string key = kernel->digest() + " " + std::to_string(options.warps) + " " +
+                          std::to_string(options.stages) + " " + std::to_string(options.max_registers) + " " +
+                          std::to_string(options.reproducible) + std::to_string(options.contract) +
+                          std::to_string(options.debug_info);
   std::unique_ptr<Program>& program = programs_[key];
   if (!program) {
     program = std::make_unique<Program>(*driver, *kernel, options);
@@ -91,15 +92,17 @@ struct Spec {
 Spec parse_spec(std::string_view text) {
   const std::size_t colon = text.find(':');
   Spec spec{.kind = std::string(text.substr(0, colon)), .index = 0};
-  bool good = !spec.kind.empty() && std::all_of(spec.kind.begin(), spec.kind.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+  bool good = !spec.kind.empty() &&
+              std::all_of(spec.kind.begin(), spec.kind.end(), [](char c) { return c >= 'a' && c <= 'z'; });
   if (colon != std::string_view::npos) {
     const std::string_view number = text.substr(colon + 1);
     const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), spec.index);
     good = good && error == std::errc() && end == number.data() + number.size() && spec.index >= 0;
   }
   if (!good)
-    throw Error(ErrorCode::invalid_argument, "Device::open: a kind of device, and its number; got '" + std::string(text) +
-                                                 "', expected one of " + list_of_devices() + "\nhelp: look at TEENY_DEVICE");
+    throw Error(ErrorCode::invalid_argument, "Device::open: a kind of device, and its number; got '" +
+                                                 std::string(text) + "', expected one of " + list_of_devices() +
+                                                 "\nhelp: look at TEENY_DEVICE");
   return spec;
 }
 
@@ -117,8 +120,9 @@ DeviceState* open_device(std::string_view text) {
     if (!state) state = std::make_unique<DeviceState>(driver->open(spec.index));
     return state.get();
   }
-  throw Error(ErrorCode::unsupported, "Device::open: the device must be here; got '" + std::string(text) + "', expected one of " +
-                                          list_of_devices() + "\nhelp: check its driver, or choose another with TEENY_DEVICE");
+  throw Error(ErrorCode::unsupported, "Device::open: the device must be here; got '" + std::string(text) +
+                                          "', expected one of " + list_of_devices() +
+                                          "\nhelp: check its driver, or choose another with TEENY_DEVICE");
 }
 
 }  // namespace runtime
@@ -147,8 +151,9 @@ int Device::parallel() const { return state_->driver->parallel(); }
 
 void Device::set_parallel(int count) const {
   if (count < 1)
-    throw Error(ErrorCode::invalid_argument, "set_parallel: at least one program runs at once; got " + std::to_string(count) +
-                                                 ", expected 1 or more\nhelp: Device::parallel() tells the present number");
+    throw Error(ErrorCode::invalid_argument,
+                "set_parallel: at least one program runs at once; got " + std::to_string(count) +
+                    ", expected 1 or more\nhelp: Device::parallel() tells the present number");
   state_->driver->set_parallel(count);
 }
 

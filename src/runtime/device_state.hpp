@@ -45,7 +45,8 @@ DeviceState* open_device(std::string_view spec);
 namespace teeny::detail {
 
 // launch_program, and the radii of what the launch stores, where `radii` is not null and the device is the interpreter.
-void launch_with_radii(runtime::DeviceState* device, runtime::Program* program, const RecordedKernelPtr& kernel, const Grid& grid,
-                       const Stream* stream, const LaunchArgument* arguments, std::size_t count, runtime::Radii* radii);
+void launch_with_radii(runtime::DeviceState* device, runtime::Program* program, const RecordedKernelPtr& kernel,
+                       const Grid& grid, const Stream* stream, const LaunchArgument* arguments, std::size_t count,
+                       runtime::Radii* radii);
 
 }  // namespace teeny::detail

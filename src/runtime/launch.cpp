@@ -37,7 +37,8 @@ namespace {
 }
 
 // False: there is nothing to run.
-bool check_grid(const RecordedKernel& kernel, const Grid& grid, const DeviceInfo& info, std::array<std::uint32_t, 3>& checked) {
+bool check_grid(const RecordedKernel& kernel, const Grid& grid, const DeviceInfo& info,
+                std::array<std::uint32_t, 3>& checked) {
   static const char axes[] = {'x', 'y', 'z'};
   bool empty = false;
   double total = 1;
@@ -45,25 +46,27 @@ bool check_grid(const RecordedKernel& kernel, const Grid& grid, const DeviceInfo
     const std::int64_t size = grid.axis[i];
     if (size < 0 || static_cast<std::uint64_t>(size) > info.max_grid[i])
       wrong(kernel,
-            std::string("the grid must be within the device's limits; got ") + std::to_string(size) + " along " + axes[i] +
-                ", expected 0 … " + std::to_string(info.max_grid[i]),
+            std::string("the grid must be within the device's limits; got ") + std::to_string(size) + " along " +
+                axes[i] + ", expected 0 … " + std::to_string(info.max_grid[i]),
             "let one program do more");
     checked[i] = static_cast<std::uint32_t>(size);
     empty = empty || size == 0;
     total *= static_cast<double>(size);
   }
-  if (total > 0x1p62) wrong(kernel, "the grid must be countable; got more than 2^62 programs, expected fewer", "use fewer axes");
+  if (total > 0x1p62)
+    wrong(kernel, "the grid must be countable; got more than 2^62 programs, expected fewer", "use fewer axes");
   return !empty;
 }
 
-void check_buffer(const RecordedKernel& kernel, std::size_t index, const BufferView& view, const runtime::DeviceState* device) {
+void check_buffer(const RecordedKernel& kernel, std::size_t index, const BufferView& view,
+                  const runtime::DeviceState* device) {
   if (view.memory == nullptr)
     wrong(kernel, kernel.parameter_name(index) + " must have memory; got a null buffer, expected one of the device",
           "make it with device.buffer<T>(n) or device.upload(host)");
   if (view.device != device)
     wrong(kernel,
-          kernel.parameter_name(index) + " must be of the launch's device; got a buffer of " + view.device->driver->info().spec +
-              ", expected " + device->driver->info().spec,
+          kernel.parameter_name(index) + " must be of the launch's device; got a buffer of " +
+              view.device->driver->info().spec + ", expected " + device->driver->info().spec,
           "upload it there, or launch on the buffer's device");
 }
 
@@ -71,7 +74,8 @@ void check_arguments(const RecordedKernel& kernel, const runtime::DeviceState* d
                      std::size_t count) {
   if (count != kernel.parameters().size())
     wrong(kernel,
-          "one argument a parameter; got " + std::to_string(count) + ", expected " + std::to_string(kernel.parameters().size()),
+          "one argument a parameter; got " + std::to_string(count) + ", expected " +
+              std::to_string(kernel.parameters().size()),
           "compare with the kernel's call operator");
   for (std::size_t i = 0; i < count; ++i)
     if (arguments[i].buffer != nullptr) check_buffer(kernel, i, *arguments[i].buffer, device);
@@ -79,24 +83,28 @@ void check_arguments(const RecordedKernel& kernel, const runtime::DeviceState* d
 
 }  // namespace
 
-runtime::Program* find_program(runtime::DeviceState* device, const RecordedKernelPtr& kernel, const CompileOptions& options) {
+runtime::Program* find_program(runtime::DeviceState* device, const RecordedKernelPtr& kernel,
+                               const CompileOptions& options) {
   return device->find_program(kernel, options);
 }
 
-void launch_program(runtime::DeviceState* device, runtime::Program* program, const RecordedKernelPtr& kernel, const Grid& grid,
-                    const Stream* stream, const LaunchArgument* arguments, std::size_t count) {
+void launch_program(runtime::DeviceState* device, runtime::Program* program, const RecordedKernelPtr& kernel,
+                    const Grid& grid, const Stream* stream, const LaunchArgument* arguments, std::size_t count) {
   launch_with_radii(device, program, kernel, grid, stream, arguments, count, nullptr);
 }
 
-void launch_with_radii(runtime::DeviceState* device, runtime::Program* program, const RecordedKernelPtr& kernel, const Grid& grid,
-                       const Stream* stream, const LaunchArgument* arguments, std::size_t count, runtime::Radii* radii) {
+void launch_with_radii(runtime::DeviceState* device, runtime::Program* program, const RecordedKernelPtr& kernel,
+                       const Grid& grid, const Stream* stream, const LaunchArgument* arguments, std::size_t count,
+                       runtime::Radii* radii) {
   runtime::DriverDevice& driver = *device->driver;
   runtime::Launch launch{.arguments = arguments, .argument_count = count, .kernel = &kernel, .radii = radii};
   check_arguments(*kernel, device, arguments, count);
   runtime::DriverStream* order = stream != nullptr ? stream->state() : nullptr;
   if (order != nullptr && stream->device() != device)
-    wrong(*kernel, "the stream must be of the launch's device; got one of " + stream->device()->driver->info().spec + ", expected " +
-                       driver.info().spec, "make it with device.stream()");
+    wrong(*kernel,
+          "the stream must be of the launch's device; got one of " + stream->device()->driver->info().spec +
+              ", expected " + driver.info().spec,
+          "make it with device.stream()");
   if (!check_grid(*kernel, grid, driver.info(), launch.grid)) return;
   std::uint64_t slots[max_arguments];
   for (std::size_t i = 0; i < count; ++i) slots[i] = arguments[i].bits;
@@ -116,8 +124,8 @@ void compile_program(runtime::DeviceState* device, runtime::Program* program, co
 }
 
 std::shared_ptr<runtime::PendingState> compile_in_background(runtime::DeviceState* device, runtime::Program* program,
-                                                             const RecordedKernelPtr& kernel, const LaunchArgument* arguments,
-                                                             std::size_t count) {
+                                                             const RecordedKernelPtr& kernel,
+                                                             const LaunchArgument* arguments, std::size_t count) {
   auto pending = std::make_shared<runtime::PendingState>();
   // The caller's buffers may be gone by the time: the thread has its own views of them.
   std::vector<LaunchArgument> held(arguments, arguments + count);
@@ -154,8 +162,9 @@ void pending_wait(runtime::PendingState& state) {
 void no_such_type(DType dtype, const DType* list, int count) {
   std::string types;
   for (int i = 0; i < count; ++i) types += (i == 0 ? "" : ", ") + std::string(teeny::name_of(list[i]));
-  throw Error(ErrorCode::invalid_argument, std::string("dispatch: the type must be of the list; got ") + teeny::name_of(dtype) +
-                                               ", expected one of " + types + "\nhelp: convert the buffer, or name a longer list");
+  throw Error(ErrorCode::invalid_argument, std::string("dispatch: the type must be of the list; got ") +
+                                               teeny::name_of(dtype) + ", expected one of " + types +
+                                               "\nhelp: convert the buffer, or name a longer list");
 }
 
 }  // namespace detail

@@ -34,9 +34,12 @@ using nlohmann::json;
 float half_value(std::uint16_t bits) {
   const int exponent = bits >> 10 & 31, fraction = bits & 1023;
   float value;
-  if (exponent == 31) value = fraction != 0 ? __builtin_nanf("") : __builtin_inff();
-  else if (exponent == 0) value = __builtin_ldexpf(static_cast<float>(fraction), -24);
-  else value = __builtin_ldexpf(static_cast<float>(fraction | 1024), exponent - 25);
+  if (exponent == 31)
+    value = fraction != 0 ? __builtin_nanf("") : __builtin_inff();
+  else if (exponent == 0)
+    value = __builtin_ldexpf(static_cast<float>(fraction), -24);
+  else
+    value = __builtin_ldexpf(static_cast<float>(fraction | 1024), exponent - 25);
   return (bits & 0x8000) != 0 ? -value : value;
 }
 
@@ -92,7 +95,8 @@ std::string finding_text(const trace::Trace& trace, const json& finding) {
   if (text.empty()) text = text_of(finding, "kind");
   std::string line = located(trace, number_of(finding, "operation", -1), at_text_location(finding, text));
   std::string where;
-  if (const auto program = finding.find("program"); program != finding.end() && program->is_array() && program->size() == 3)
+  if (const auto program = finding.find("program");
+      program != finding.end() && program->is_array() && program->size() == 3)
     where = "program (" + (*program)[0].dump() + ", " + (*program)[1].dump() + ", " + (*program)[2].dump() + ")";
   if (const std::string lane = text_of(finding, "lane"); !lane.empty())
     where += (where.empty() ? "lane " : ", lane ") + lane;
@@ -126,22 +130,34 @@ std::string program_text(std::uint64_t program, const std::array<std::uint32_t, 
 
 std::string element_text(DType dtype, const void* value) {
   switch (dtype) {
-    case DType::boolean: return read<std::uint8_t>(value) != 0 ? "true" : "false";
-    case DType::i8: return std::to_string(read<std::int8_t>(value));
-    case DType::i16: return std::to_string(read<std::int16_t>(value));
-    case DType::i32: return std::to_string(read<std::int32_t>(value));
-    case DType::i64: return std::to_string(read<std::int64_t>(value));
-    case DType::u8: return std::to_string(read<std::uint8_t>(value));
-    case DType::u16: return std::to_string(read<std::uint16_t>(value));
-    case DType::u32: return std::to_string(read<std::uint32_t>(value));
-    case DType::u64: return std::to_string(read<std::uint64_t>(value));
-    case DType::f16: return float_text(half_value(read<std::uint16_t>(value)), 5);
+    case DType::boolean:
+      return read<std::uint8_t>(value) != 0 ? "true" : "false";
+    case DType::i8:
+      return std::to_string(read<std::int8_t>(value));
+    case DType::i16:
+      return std::to_string(read<std::int16_t>(value));
+    case DType::i32:
+      return std::to_string(read<std::int32_t>(value));
+    case DType::i64:
+      return std::to_string(read<std::int64_t>(value));
+    case DType::u8:
+      return std::to_string(read<std::uint8_t>(value));
+    case DType::u16:
+      return std::to_string(read<std::uint16_t>(value));
+    case DType::u32:
+      return std::to_string(read<std::uint32_t>(value));
+    case DType::u64:
+      return std::to_string(read<std::uint64_t>(value));
+    case DType::f16:
+      return float_text(half_value(read<std::uint16_t>(value)), 5);
     case DType::bf16: {
       const std::uint32_t bits = std::uint32_t{read<std::uint16_t>(value)} << 16;
       return float_text(read<float>(&bits), 4);
     }
-    case DType::f32: return float_text(read<float>(value), 9);
-    case DType::f64: return float_text(read<double>(value), 17);
+    case DType::f32:
+      return float_text(read<float>(value), 9);
+    case DType::f64:
+      return float_text(read<double>(value), 17);
   }
   return "?";
 }
@@ -187,8 +203,10 @@ Error findings_error(const trace::Trace& trace, const std::string& text) {
   for (const json& entry : parse_array(text)) {
     if (!entry.is_object()) continue;
     if (text_of(entry, "kind") != "assert") code = ErrorCode::check_failed;
-    if (count++ == 0) first = number_of(entry, "operation", -1);
-    else message += "\n";
+    if (count++ == 0)
+      first = number_of(entry, "operation", -1);
+    else
+      message += "\n";
     message += finding_text(trace, entry);
   }
   if (count == 0) {
@@ -201,10 +219,11 @@ Error findings_error(const trace::Trace& trace, const std::string& text) {
 ProgramMetadata read_metadata(const std::string& text) {
   const json parsed = json::parse(text, nullptr, false);
   if (!parsed.is_object())
-    throw Error(ErrorCode::compile_failed,
-                "compile: a program's metadata must be a JSON object; got '" + text.substr(0, 80) + "', expected {…}" +
-                    "\nhelp: the compiler and the library may be of different builds");
-  return {.entry = text_of(parsed, "entry"), .arena_bytes = static_cast<std::uint64_t>(number_of(parsed, "arena_bytes", 0))};
+    throw Error(ErrorCode::compile_failed, "compile: a program's metadata must be a JSON object; got '" +
+                                               text.substr(0, 80) + "', expected {…}" +
+                                               "\nhelp: the compiler and the library may be of different builds");
+  return {.entry = text_of(parsed, "entry"),
+          .arena_bytes = static_cast<std::uint64_t>(number_of(parsed, "arena_bytes", 0))};
 }
 
 std::string phases_text(const std::string& text) {

@@ -28,8 +28,10 @@ std::string element_text(DType dtype, const void* value);
 // Hands a whole line of device_print to the sink.
 void print_line(const std::string& line);
 
-// The compiler's diagnostics (JSON, compiler_abi.h) as an error about this kernel; `note` is appended as a line of its own.
-Error diagnostics_error(const trace::Trace& trace, const std::string& json, const std::string& target, const std::string& note);
+// The compiler's diagnostics (JSON, compiler_abi.h) as an error about this kernel; `note` is appended as a line of its
+// own.
+Error diagnostics_error(const trace::Trace& trace, const std::string& json, const std::string& target,
+                        const std::string& note);
 
 // The checker's findings (JSON, compiler_abi.h) as an error about this kernel.
 Error findings_error(const trace::Trace& trace, const std::string& json);

@@ -17,9 +17,12 @@ namespace {
 
 bool holds(const teeny_fact& fact, const Argument& argument, std::uint64_t cache_bytes) {
   switch (fact.kind) {
-    case TEENY_FACT_EQUALS_ONE: return argument.buffer == nullptr && argument.bits == 1;
-    case TEENY_FACT_DIVISIBLE_BY_16: return argument.bits % 16 == 0;
-    case TEENY_FACT_FITS_32: return argument.buffer != nullptr && argument.buffer->bytes < (std::uint64_t{1} << 31);
+    case TEENY_FACT_EQUALS_ONE:
+      return argument.buffer == nullptr && argument.bits == 1;
+    case TEENY_FACT_DIVISIBLE_BY_16:
+      return argument.bits % 16 == 0;
+    case TEENY_FACT_FITS_32:
+      return argument.buffer != nullptr && argument.buffer->bytes < (std::uint64_t{1} << 31);
     case TEENY_FACT_EXCEEDS_CACHE:
       return argument.buffer != nullptr && cache_bytes != 0 && argument.buffer->bytes > cache_bytes;
   }
@@ -58,10 +61,14 @@ std::string fact_text(const teeny_fact& fact, const trace::Trace& trace) {
   std::string argument = fact.argument < trace.parameter_names.size() ? trace.parameter_names[fact.argument]
                                                                       : "argument " + std::to_string(fact.argument + 1);
   switch (fact.kind) {
-    case TEENY_FACT_EQUALS_ONE: return argument + " is 1";
-    case TEENY_FACT_DIVISIBLE_BY_16: return argument + " is divisible by 16";
-    case TEENY_FACT_FITS_32: return argument + " is below 2 GiB";
-    case TEENY_FACT_EXCEEDS_CACHE: return argument + " exceeds the cache";
+    case TEENY_FACT_EQUALS_ONE:
+      return argument + " is 1";
+    case TEENY_FACT_DIVISIBLE_BY_16:
+      return argument + " is divisible by 16";
+    case TEENY_FACT_FITS_32:
+      return argument + " is below 2 GiB";
+    case TEENY_FACT_EXCEEDS_CACHE:
+      return argument + " exceeds the cache";
   }
   return argument + " has fact " + std::to_string(fact.kind);
 }
@@ -138,7 +145,8 @@ void Program::publish(Table table) {
   if (!tables_.back()->variants.empty()) table_.store(tables_.back().get(), std::memory_order_release);
 }
 
-const Program::Variant& Program::add(std::uint64_t guard, const detail::RecordedKernel& kernel, const std::string& reason) {
+const Program::Variant& Program::add(std::uint64_t guard, const detail::RecordedKernel& kernel,
+                                     const std::string& reason) {
   Table table = *tables_.back();
   std::vector<teeny_fact> facts;
   for (std::size_t i = 0; i < table.relevant.size(); ++i)
@@ -162,8 +170,8 @@ support::Digest Program::key(const std::vector<teeny_fact>& facts, bool analyse_
   return hash.finish();
 }
 
-CacheEntry Program::obtain(const detail::RecordedKernel& kernel, const std::vector<teeny_fact>& facts, bool analyse_only,
-                           const std::string& reason) {
+CacheEntry Program::obtain(const detail::RecordedKernel& kernel, const std::vector<teeny_fact>& facts,
+                           bool analyse_only, const std::string& reason) {
   const std::string dump = analyse_only ? std::string() : compiler_dump(support::environment("TEENY_DUMP"));
   const support::Digest name = key(facts, analyse_only);
   ProgramCache::Miss miss = ProgramCache::Miss::absent;
@@ -174,9 +182,12 @@ CacheEntry Program::obtain(const detail::RecordedKernel& kernel, const std::vect
     }
   }
   std::string why = reason;
-  if (!dump.empty()) why += ", TEENY_DUMP asks for it";
-  else if (miss == ProgramCache::Miss::absent) why += ", not in the cache";
-  else if (miss == ProgramCache::Miss::no_folder) why += ", no cache";
+  if (!dump.empty())
+    why += ", TEENY_DUMP asks for it";
+  else if (miss == ProgramCache::Miss::absent)
+    why += ", not in the cache";
+  else if (miss == ProgramCache::Miss::no_folder)
+    why += ", no cache";
   else {
     why += ", its cache entry is damaged";
     statistics().cache_rebuilds.fetch_add(1, std::memory_order_relaxed);
@@ -186,8 +197,8 @@ CacheEntry Program::obtain(const detail::RecordedKernel& kernel, const std::vect
   return entry;
 }
 
-CacheEntry Program::compile(const detail::RecordedKernel& kernel, const std::vector<teeny_fact>& facts, bool analyse_only,
-                            const std::string& reason, const std::string& dump) {
+CacheEntry Program::compile(const detail::RecordedKernel& kernel, const std::vector<teeny_fact>& facts,
+                            bool analyse_only, const std::string& reason, const std::string& dump) {
   const trace::Trace& trace = kernel.trace();
   const CompileRequest request{.body = kernel.body(),
                                .is_text = kernel.is_text(),

@@ -16,10 +16,11 @@
 
 namespace teeny::runtime {
 
-// The variants of one body, options and device. A variant's guard is a set of facts about the launch; a launch takes the
-// variant whose guard is exactly the relevant facts that hold, and until max_variants are made such a variant is made where
-// it is missing. Beyond that it takes the most special one that fits; the general one, which always fits, has no guard and
-// counts as one of the max_variants. All members may be called from several threads; one compile is in flight at a time.
+// The variants of one body, options and device. A variant's guard is a set of facts about the launch; a launch takes
+// the variant whose guard is exactly the relevant facts that hold, and until max_variants are made such a variant is
+// made where it is missing. Beyond that it takes the most special one that fits; the general one, which always fits,
+// has no guard and counts as one of the max_variants. All members may be called from several threads; one compile is in
+// flight at a time.
 class Program {
  public:
   static constexpr std::size_t max_variants = 4;
@@ -52,7 +53,8 @@ class Program {
   void analyse(const detail::RecordedKernel& kernel);
   const Variant& add(std::uint64_t guard, const detail::RecordedKernel& kernel, const std::string& reason);
   void publish(Table table);
-  CacheEntry obtain(const detail::RecordedKernel& kernel, const std::vector<teeny_fact>& facts, bool analyse_only, const std::string& reason);
+  CacheEntry obtain(const detail::RecordedKernel& kernel, const std::vector<teeny_fact>& facts, bool analyse_only,
+                    const std::string& reason);
   CacheEntry compile(const detail::RecordedKernel& kernel, const std::vector<teeny_fact>& facts, bool analyse_only,
                      const std::string& reason, const std::string& dump);
   support::Digest key(const std::vector<teeny_fact>& facts, bool analyse_only) const;
@@ -64,8 +66,8 @@ class Program {
   const std::uint64_t cache_bytes_;
   std::atomic<const Table*> table_{nullptr};
   mutable std::mutex mutex_;
-  std::vector<std::unique_ptr<const Table>> tables_;           // guarded by mutex_; the last one is current
-  std::vector<std::unique_ptr<Executable>> executables_;       // guarded by mutex_
+  std::vector<std::unique_ptr<const Table>> tables_;      // guarded by mutex_; the last one is current
+  std::vector<std::unique_ptr<Executable>> executables_;  // guarded by mutex_
 };
 
 // "argument 2 (n) is divisible by 16"

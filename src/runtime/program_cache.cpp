@@ -22,8 +22,10 @@ constexpr char magic[8] = {'T', 'E', 'E', 'N', 'Y', 'P', 'C', '1'};
 constexpr std::size_t header_size = 8 + 32 + 32;  // magic, key, digest of the rest
 
 std::string folder_path() {
-  if (const std::string chosen = support::environment("TEENY_CACHE"); !chosen.empty()) return chosen == "off" ? "" : chosen;
-  if (const std::string base = support::environment("XDG_CACHE_HOME"); !base.empty() && base[0] == '/') return base + "/teeny";
+  if (const std::string chosen = support::environment("TEENY_CACHE"); !chosen.empty())
+    return chosen == "off" ? "" : chosen;
+  if (const std::string base = support::environment("XDG_CACHE_HOME"); !base.empty() && base[0] == '/')
+    return base + "/teeny";
   if (const std::string home = support::environment("HOME"); !home.empty()) return home + "/.cache/teeny";
   return {};
 }
@@ -57,8 +59,10 @@ bool read_file(int folder, const std::string& name, std::vector<std::uint8_t>& b
   for (std::size_t done = 0; good && done < bytes.size();) {
     const ssize_t count = ::read(file, bytes.data() + done, bytes.size() - done);
     if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) good = false;
-    else done += static_cast<std::size_t>(count);
+    if (count <= 0)
+      good = false;
+    else
+      done += static_cast<std::size_t>(count);
   }
   ::close(file);
   return good;
@@ -87,16 +91,20 @@ int ProgramCache::folder() {
   if (path.empty()) return -1;
   make_folders(path);
   const int opened = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const std::string go_on = "; programs are compiled and not kept (help: set TEENY_CACHE to a folder of your own, or to off)";
+  const std::string go_on =
+      "; programs are compiled and not kept (help: set TEENY_CACHE to a folder of your own, or to off)";
   if (opened < 0) {
     warn_once("cache: the folder " + path + " cannot be opened: " + ::strerror(errno) + go_on);
     return -1;
   }
   struct stat status;
   std::string wrong;
-  if (::fstat(opened, &status) != 0) wrong = ::strerror(errno);
-  else if (status.st_uid != ::geteuid()) wrong = "it belongs to user " + std::to_string(status.st_uid);
-  else if ((status.st_mode & 022) != 0) wrong = "others may write to it";
+  if (::fstat(opened, &status) != 0)
+    wrong = ::strerror(errno);
+  else if (status.st_uid != ::geteuid())
+    wrong = "it belongs to user " + std::to_string(status.st_uid);
+  else if ((status.st_mode & 022) != 0)
+    wrong = "others may write to it";
   if (!wrong.empty()) {
     warn_once("cache: the folder " + path + " is not used: " + wrong + go_on);
     ::close(opened);

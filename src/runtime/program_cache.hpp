@@ -18,10 +18,11 @@ struct CacheEntry {
   std::vector<teeny_fact> relevant_facts;
 };
 
-// The folder is TEENY_CACHE, or teeny in XDG_CACHE_HOME, or .cache/teeny in HOME; TEENY_CACHE=off means none. It is made with
-// mode 0700; one of another owner, or that others may write to, is refused with a warning: its entries would run as this
-// user. Entries appear whole (written under another name, renamed) and carry their digest, so that any number of processes
-// may share the folder and a damaged entry is only a miss. Nothing here fails a launch: what cannot be kept is compiled again.
+// The folder is TEENY_CACHE, or teeny in XDG_CACHE_HOME, or .cache/teeny in HOME; TEENY_CACHE=off means none. It is
+// made with mode 0700; one of another owner, or that others may write to, is refused with a warning: its entries would
+// run as this user. Entries appear whole (written under another name, renamed) and carry their digest, so that any
+// number of processes may share the folder and a damaged entry is only a miss. Nothing here fails a launch: what cannot
+// be kept is compiled again.
 class ProgramCache {
  public:
   enum class Miss { none, absent, damaged, no_folder };

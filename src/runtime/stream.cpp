@@ -23,8 +23,9 @@ double Event::milliseconds_since(const Event& start) const {
 namespace {
 runtime::DriverStream& need(const std::shared_ptr<runtime::DriverStream>& state, const char* operation) {
   if (state == nullptr)
-    throw Error(ErrorCode::invalid_argument, std::string(operation) + ": the stream must be a device's; got the default one of " +
-                                                 "no device, expected device.stream()\nhelp: Device::synchronize() waits for all");
+    throw Error(ErrorCode::invalid_argument,
+                std::string(operation) + ": the stream must be a device's; got the default one of " +
+                    "no device, expected device.stream()\nhelp: Device::synchronize() waits for all");
   return *state;
 }
 }  // namespace

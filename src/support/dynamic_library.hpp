@@ -9,7 +9,8 @@ namespace teeny::support {
 class DynamicLibrary {
  public:
   DynamicLibrary() = default;
-  // When the addresses of functions are looked up: at once, or each at its first call (a third less time for a compiler).
+  // When the addresses of functions are looked up: at once, or each at its first call (a third less time for a
+  // compiler).
   enum class Binding { now, lazy };
   // Loads `path`; on failure the object is empty and `error` says why.
   static DynamicLibrary open(const std::string& path, std::string& error, Binding binding = Binding::now);

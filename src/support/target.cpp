@@ -41,8 +41,10 @@ std::optional<Target> parse_target(std::string_view text) {
     const std::size_t plus = rest.find('+');
     const std::string_view part = rest.substr(0, plus);
     if (!word(part)) return std::nullopt;
-    if (first) target.architecture = part;
-    else target.features.emplace_back(part);
+    if (first)
+      target.architecture = part;
+    else
+      target.features.emplace_back(part);
     if (plus == std::string_view::npos) break;
     rest = rest.substr(plus + 1);
   }
@@ -84,8 +86,8 @@ Target host_cpu_target() {
                   bit(one.c, 23) && bit(extended.c, 0);
   const bool v3 = v2 && avx_state && bit(one.c, 28) && bit(one.c, 12) && bit(one.c, 29) && bit(one.c, 22) &&
                   bit(seven.b, 3) && bit(seven.b, 5) && bit(seven.b, 8) && bit(extended.c, 5);
-  const bool v4 = v3 && avx512_state && bit(seven.b, 16) && bit(seven.b, 17) && bit(seven.b, 28) &&
-                  bit(seven.b, 30) && bit(seven.b, 31);
+  const bool v4 = v3 && avx512_state && bit(seven.b, 16) && bit(seven.b, 17) && bit(seven.b, 28) && bit(seven.b, 30) &&
+                  bit(seven.b, 31);
   Target target{"cpu", v4 ? "x86-64-v4" : v3 ? "x86-64-v3" : v2 ? "x86-64-v2" : "x86-64", {}};
   const auto add = [&](bool present, const char* feature) {
     if (present) target.features.emplace_back(feature);

@@ -31,8 +31,8 @@ Target host_cpu_target();
 std::string missing_on_host(const Target& wanted, const Target& host);
 
 // Bytes of one array that the given number of threads can expect to keep in cache beside two others: a third of their
-// second-level caches and of at most 4 MiB each of a near third level. A third level above 96 MiB belongs to a whole server,
-// is hardly faster than memory and does not count.
+// second-level caches and of at most 4 MiB each of a near third level. A third level above 96 MiB belongs to a whole
+// server, is hardly faster than memory and does not count.
 std::size_t host_cache_share(int threads);
 
 }  // namespace teeny::support

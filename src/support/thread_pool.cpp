@@ -38,9 +38,9 @@ struct ThreadPool::Job {
   std::uint64_t total;
   void* state;
   Body body;
-  std::uint64_t share;                  // of the remaining range that one claim takes: 1 / share
+  std::uint64_t share;  // of the remaining range that one claim takes: 1 / share
   std::atomic<std::uint64_t> next{0};
-  std::atomic<int> helpers{0};          // raised and lowered under the pool's mutex
+  std::atomic<int> helpers{0};  // raised and lowered under the pool's mutex
 
   // Claims shrink as the range runs out, so that threads end together.
   bool claim(std::uint64_t& first, std::uint64_t& last) {

@@ -25,8 +25,8 @@ class ThreadPool {
 
   int threads() const { return threads_; }
 
-  // Calls body for 0 … total - 1 in parts, each part ascending and parts handed out in ascending order; returns when all
-  // are done. body must not throw.
+  // Calls body for 0 … total - 1 in parts, each part ascending and parts handed out in ascending order; returns when
+  // all are done. body must not throw.
   void run(std::uint64_t total, void* state, Body body);
 
  private:
@@ -42,9 +42,9 @@ class ThreadPool {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::condition_variable done_;
-  std::vector<Job*> jobs_;              // guarded by mutex_
-  int sleeping_ = 0;                    // guarded by mutex_
-  bool stopping_ = false;               // guarded by mutex_
+  std::vector<Job*> jobs_;                // guarded by mutex_
+  int sleeping_ = 0;                      // guarded by mutex_
+  bool stopping_ = false;                 // guarded by mutex_
   std::atomic<std::uint64_t> posted_{0};  // raised with every job: what idle workers watch before they sleep
 };
 

@@ -17,7 +17,8 @@ const char* build_id() { return TEENY_BUILD_ID; }
 namespace {
 
 constexpr const char* help_text =
-    "\nhelp: install libteeny_compiler of this build beside libteeny, or name it in TEENY_COMPILER_LIBRARY; packaged and "
+    "\nhelp: install libteeny_compiler of this build beside libteeny, or name it in TEENY_COMPILER_LIBRARY; packaged "
+    "and "
     "cached programs run without it";
 
 std::vector<std::string> candidates() {
@@ -39,11 +40,13 @@ std::string mismatch(const teeny_compiler_api* api) {
   };
   if (api == nullptr) return "its table; got none, expected one";
   if (api->abi_version != TEENY_COMPILER_ABI_VERSION)
-    return differs("its boundary version", std::to_string(api->abi_version), std::to_string(TEENY_COMPILER_ABI_VERSION));
+    return differs("its boundary version", std::to_string(api->abi_version),
+                   std::to_string(TEENY_COMPILER_ABI_VERSION));
   if (api->build_id == nullptr || std::string(api->build_id) != build_id())
     return differs("its build", api->build_id != nullptr ? api->build_id : "", build_id());
   if (api->trace_format_version != trace::format_version)
-    return differs("its trace format", std::to_string(api->trace_format_version), std::to_string(trace::format_version));
+    return differs("its trace format", std::to_string(api->trace_format_version),
+                   std::to_string(trace::format_version));
   return {};
 }
 
@@ -51,7 +54,8 @@ const teeny_compiler_api* load() {
   std::string tried;
   for (const std::string& path : candidates()) {
     std::string error;
-    support::DynamicLibrary library = support::DynamicLibrary::open(path, error, support::DynamicLibrary::Binding::lazy);
+    support::DynamicLibrary library =
+        support::DynamicLibrary::open(path, error, support::DynamicLibrary::Binding::lazy);
     if (!library) {
       tried += "\nnote: " + error;
       continue;
@@ -64,7 +68,8 @@ const teeny_compiler_api* load() {
     return api;
   }
   throw Error(ErrorCode::compiler_missing,
-              "compiler: a kernel that is in no cache needs libteeny_compiler; got none, expected it at one of the places below" +
+              "compiler: a kernel that is in no cache needs libteeny_compiler; got none, expected it at one of the "
+              "places below" +
                   tried + help_text);
 }
 

@@ -31,9 +31,10 @@ std::string helper_path() {
   for (const std::string& path : {folder + "/../libexec/teeny/teeny-compiler", folder + "/../bin/teeny-compiler",
                                   folder + "/teeny-compiler", std::string(TEENY_INSTALL_LIBEXECDIR "/teeny-compiler")})
     if (::access(path.c_str(), X_OK) == 0) return path;
-  throw Error(ErrorCode::compiler_missing,
-              "compiler: TEENY_COMPILER=process needs the helper teeny-compiler; got none, expected it in libexec/teeny beside "
-              "the library\nhelp: name it in TEENY_COMPILER_HELPER, or unset TEENY_COMPILER");
+  throw Error(
+      ErrorCode::compiler_missing,
+      "compiler: TEENY_COMPILER=process needs the helper teeny-compiler; got none, expected it in libexec/teeny beside "
+      "the library\nhelp: name it in TEENY_COMPILER_HELPER, or unset TEENY_COMPILER");
 }
 
 [[noreturn]] void broke(const std::string& how) {
@@ -71,7 +72,8 @@ class Helper {
     if (!send_frame(socket_, encode(request)) || !receive_frame(socket_, answer)) broke(end());
     CompileResult result = decode_result(answer.data(), answer.size());
     // The helper could not load the compiler: its own error, told as it would be here.
-    if (!result.ok && result.metadata == "compiler_missing") throw Error(ErrorCode::compiler_missing, result.diagnostics);
+    if (!result.ok && result.metadata == "compiler_missing")
+      throw Error(ErrorCode::compiler_missing, result.diagnostics);
     return result;
   }
 
@@ -84,7 +86,8 @@ class Helper {
     while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
     }
     process_ = 0;
-    if (WIFSIGNALED(status)) return "signal " + std::to_string(WTERMSIG(status)) + " (" + ::strsignal(WTERMSIG(status)) + ")";
+    if (WIFSIGNALED(status))
+      return "signal " + std::to_string(WTERMSIG(status)) + " (" + ::strsignal(WTERMSIG(status)) + ")";
     return "exit status " + std::to_string(WEXITSTATUS(status));
   }
 

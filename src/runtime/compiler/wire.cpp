@@ -71,8 +71,9 @@ class Reader {
 
  private:
   [[noreturn]] static void damaged() {
-    throw Error(ErrorCode::io, "compiler message: a whole message; got damaged bytes, expected one of this version"
-                               "\nhelp: write the file again with this build of teeny");
+    throw Error(ErrorCode::io,
+                "compiler message: a whole message; got damaged bytes, expected one of this version"
+                "\nhelp: write the file again with this build of teeny");
   }
   const std::uint8_t* data_;
   std::size_t size_;
@@ -94,7 +95,8 @@ std::vector<std::uint8_t> encode(const CompileRequest& request) {
       .number(signed_bits(options.warps))
       .number(signed_bits(options.stages))
       .number(signed_bits(options.max_registers))
-      .number(std::uint64_t{options.reproducible} | std::uint64_t{options.contract} << 1 | std::uint64_t{options.debug_info} << 2)
+      .number(std::uint64_t{options.reproducible} | std::uint64_t{options.contract} << 1 |
+              std::uint64_t{options.debug_info} << 2)
       .facts(request.facts)
       .bytes(request.dump)
       .number(request.analyse_only)

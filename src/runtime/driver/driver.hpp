@@ -54,8 +54,8 @@ class DriverEvent {
   virtual double seconds() = 0;  // on the device's clock; only where done()
 };
 
-// Ordered work. Members may be called from several threads. Work that fails makes the stream drop what follows up to the
-// next synchronize(), which throws that failure.
+// Ordered work. Members may be called from several threads. Work that fails makes the stream drop what follows up to
+// the next synchronize(), which throws that failure.
 class DriverStream {
  public:
   virtual ~DriverStream() = default;
@@ -88,11 +88,12 @@ class DriverDevice {
   virtual void copy(DeviceMemory& to, std::uint64_t to_address, const DeviceMemory& from, std::uint64_t from_address,
                     std::uint64_t bytes) = 0;
 
-  // The second level of the cache: a device that turns the compiler's portable bytes into its own says what that depends
-  // on (device, driver, assembler) and does it. An empty text: the portable bytes are what load() takes.
+  // The second level of the cache: a device that turns the compiler's portable bytes into its own says what that
+  // depends on (device, driver, assembler) and does it. An empty text: the portable bytes are what load() takes.
   virtual std::string assembler_identity() const { return {}; }
   virtual std::vector<std::uint8_t> assemble(const std::vector<std::uint8_t>& portable) { return portable; }
-  virtual std::unique_ptr<Executable> load(const std::vector<std::uint8_t>& program, const ProgramMetadata& metadata) = 0;
+  virtual std::unique_ptr<Executable> load(const std::vector<std::uint8_t>& program,
+                                           const ProgramMetadata& metadata) = 0;
 
   virtual DriverStream& default_stream() = 0;
   virtual std::shared_ptr<DriverStream> make_stream() = 0;
@@ -104,8 +105,8 @@ class DriverDevice {
 class Driver {
  public:
   virtual ~Driver() = default;
-  virtual std::string kind() const = 0;                 // "cpu": the part of a spec before the colon
-  virtual std::vector<DeviceInfo> devices() = 0;        // those found here, in the order of their numbers
+  virtual std::string kind() const = 0;           // "cpu": the part of a spec before the colon
+  virtual std::vector<DeviceInfo> devices() = 0;  // those found here, in the order of their numbers
   virtual std::unique_ptr<DriverDevice> open(int index) = 0;
 };
 

@@ -130,14 +130,18 @@ void HostStream::launch(const Launch& launch) {
 
 std::shared_ptr<DriverEvent> HostStream::record() {
   auto event = std::make_shared<HostEvent>();
-  if (worker_.joinable()) give([event] { event->reach(); });
-  else event->reach();
+  if (worker_.joinable())
+    give([event] { event->reach(); });
+  else
+    event->reach();
   return event;
 }
 
 void HostStream::wait(const std::shared_ptr<DriverEvent>& event) {
-  if (worker_.joinable()) give([event] { event->synchronize(); });
-  else event->synchronize();
+  if (worker_.joinable())
+    give([event] { event->synchronize(); });
+  else
+    event->synchronize();
 }
 
 void HostStream::synchronize() {
@@ -165,7 +169,8 @@ void HostDevice::copy(DeviceMemory&, std::uint64_t to_address, const DeviceMemor
 }
 
 void* allocate_host(std::uint64_t bytes) {
-  if (bytes > host_memory_bytes()) return nullptr;  // an overcommitting system would grant it and kill the process later
+  if (bytes > host_memory_bytes())
+    return nullptr;  // an overcommitting system would grant it and kill the process later
   constexpr std::uint64_t huge_page = std::uint64_t{2} << 20;
   const std::uint64_t alignment = bytes >= 2 * huge_page ? huge_page : 64;
   const std::uint64_t rounded = (std::max<std::uint64_t>(bytes, 1) + alignment - 1) / alignment * alignment;
@@ -177,10 +182,11 @@ void* allocate_host(std::uint64_t bytes) {
 
 void throw_out_of_memory(const DeviceInfo& device, std::uint64_t bytes) {
   const long pages = ::sysconf(_SC_AVPHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
-  const std::uint64_t free = pages > 0 && page > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) : 0;
+  const std::uint64_t free =
+      pages > 0 && page > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page) : 0;
   throw Error(ErrorCode::out_of_memory,
-              "buffer: memory must be available; got a request for " + std::to_string(bytes) + " bytes on " + device.spec +
-                  ", expected at most about " + std::to_string(free) + " bytes, which are free of " +
+              "buffer: memory must be available; got a request for " + std::to_string(bytes) + " bytes on " +
+                  device.spec + ", expected at most about " + std::to_string(free) + " bytes, which are free of " +
                   std::to_string(device.memory_bytes) + "\nhelp: release buffers, or work on a part at a time");
 }
 

@@ -18,7 +18,8 @@ namespace files = std::filesystem;
 class Cache : public testing::Test {
  protected:
   std::string probe(const std::string& settings = {}, const std::string& arguments = {}) const {
-    return output_of("export TEENY_CACHE=" + cache() + " TEENY_COMPILER_LIBRARY=" FAKE_COMPILER "; " + settings + " " PROBE " " + arguments);
+    return output_of("export TEENY_CACHE=" + cache() + " TEENY_COMPILER_LIBRARY=" FAKE_COMPILER "; " + settings +
+                     " " PROBE " " + arguments);
   }
   std::string cache() const { return (folder_.path / "cache").string(); }
   std::vector<files::path> entries() const {
@@ -42,7 +43,8 @@ TEST_F(Cache, TheSecondProcessLoadsNoCompiler) {
 TEST_F(Cache, FolderIsPrivate) {
   probe();
   EXPECT_EQ(files::status(cache()).permissions(), files::perms::owner_all);
-  for (const auto& entry : entries()) EXPECT_EQ(files::status(entry).permissions(), files::perms::owner_read | files::perms::owner_write);
+  for (const auto& entry : entries())
+    EXPECT_EQ(files::status(entry).permissions(), files::perms::owner_read | files::perms::owner_write);
 }
 
 TEST_F(Cache, XdgFolderIsUsed) {
@@ -56,14 +58,16 @@ TEST_F(Cache, OffMeansNone) {
 }
 
 TEST_F(Cache, EightProcessesAtOnce) {
-  const std::string text = output_of("export TEENY_CACHE=" + cache() + " TEENY_COMPILER_LIBRARY=" FAKE_COMPILER
-                                     "; for i in 1 2 3 4 5 6 7 8; do " PROBE " & done; wait");
+  const std::string text =
+      output_of("export TEENY_CACHE=" + cache() +
+                " TEENY_COMPILER_LIBRARY=" FAKE_COMPILER "; for i in 1 2 3 4 5 6 7 8; do " PROBE " & done; wait");
   std::size_t right = 0;
   for (std::size_t at = text.find("right=1"); at != std::string::npos; at = text.find("right=1", at + 1)) ++right;
   EXPECT_EQ(right, 8u) << text;
   EXPECT_EQ(text.find("rebuilds=1"), std::string::npos) << text;
   EXPECT_EQ(probe(), warm);
-  for (const auto& entry : files::directory_iterator(cache())) EXPECT_FALSE(entry.path().filename().string().starts_with(".new")) << entry;
+  for (const auto& entry : files::directory_iterator(cache()))
+    EXPECT_FALSE(entry.path().filename().string().starts_with(".new")) << entry;
 }
 
 TEST_F(Cache, DamagedEntriesAreRebuilt) {
@@ -138,7 +142,8 @@ TEST_F(Cache, AFullDiskIsNoFailure) {
   EXPECT_EQ(std::distance(files::directory_iterator(cache()), files::directory_iterator()), 1);
 #if !defined(TEENY_SANITIZED)  // a sanitizer's own runtime takes the signal
   const std::string nothing = probe("ulimit -f 0;", "fill 1");
-  EXPECT_NE(nothing.find("device_failed: load: the program must be loadable; got 'File too large'"), std::string::npos) << nothing;
+  EXPECT_NE(nothing.find("device_failed: load: the program must be loadable; got 'File too large'"), std::string::npos)
+      << nothing;
 #endif
 }
 
@@ -172,7 +177,9 @@ TEST_F(Cache, AFileInTheFoldersPlaceIsNoFailure) {
 TEST_F(Cache, LogSaysWhy) {
   const std::string first = probe("TEENY_LOG=compile");
   EXPECT_NE(first.find("teeny: analyse fill for cpu:"), std::string::npos) << first;
-  EXPECT_NE(first.find("variant where n is divisible by 16, out is below 2 GiB (first launch, not in the cache)"), std::string::npos) << first;
+  EXPECT_NE(first.find("variant where n is divisible by 16, out is below 2 GiB (first launch, not in the cache)"),
+            std::string::npos)
+      << first;
   EXPECT_NE(first.find("[all 1.5 ms]"), std::string::npos) << first;
   EXPECT_EQ(probe("TEENY_LOG=compile"), warm);
   const std::string dumped = probe("TEENY_LOG=compile TEENY_DUMP=llvm,trace,asm");

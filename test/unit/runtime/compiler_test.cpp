@@ -16,14 +16,16 @@ using namespace teeny::runtime;
 using test::output_of;
 
 CompileRequest sample() {
-  return {.body = {1, 2, 3, 255},
-          .is_text = false,
-          .kernel = "fill",
-          .target = "cpu:x86-64",
-          .options = {.warps = 4, .stages = 3, .max_registers = -1, .reproducible = true, .contract = false, .debug_info = true},
-          .facts = {{TEENY_FACT_FITS_32, 7}, {TEENY_FACT_EQUALS_ONE, 65535}},
-          .dump = "llvm",
-          .analyse_only = true};
+  return {
+      .body = {1, 2, 3, 255},
+      .is_text = false,
+      .kernel = "fill",
+      .target = "cpu:x86-64",
+      .options =
+          {.warps = 4, .stages = 3, .max_registers = -1, .reproducible = true, .contract = false, .debug_info = true},
+      .facts = {{TEENY_FACT_FITS_32, 7}, {TEENY_FACT_EQUALS_ONE, 65535}},
+      .dump = "llvm",
+      .analyse_only = true};
 }
 
 TEST(CompilerWire, RequestsSurviveTheWay) {
@@ -87,7 +89,8 @@ TEST_F(Processes, AHelperThatDiesFailsOneCompile) {
 TEST_F(Processes, LaunchesUseTheHelper) {
   EXPECT_EQ(output_of("TEENY_COMPILER=process " PROBE), "right=1 compiles=1 hits=0 rebuilds=0 compiler=0\n");
   const std::string crashed = output_of("TEENY_COMPILER=process " PROBE " crash");
-  EXPECT_NE(crashed.find("compile_failed: crash: compiler: its process must answer; got signal 6"), std::string::npos) << crashed;
+  EXPECT_NE(crashed.find("compile_failed: crash: compiler: its process must answer; got signal 6"), std::string::npos)
+      << crashed;
   EXPECT_NE(crashed.find("note: reproducer " + (folder_.path / "cache").string()), std::string::npos) << crashed;
   const std::string wrong = output_of("TEENY_COMPILER=elsewhere " PROBE " fill 9");
   EXPECT_NE(wrong.find("invalid_argument: TEENY_COMPILER"), std::string::npos) << wrong;
@@ -95,8 +98,10 @@ TEST_F(Processes, LaunchesUseTheHelper) {
 
 TEST_F(Processes, AMissingCompilerIsAClearError) {
   for (const char* mode : {"", "TEENY_COMPILER=process "}) {
-    const std::string text = output_of(std::string(mode) + "TEENY_COMPILER_LIBRARY=/nowhere/libteeny_compiler.so " PROBE);
-    EXPECT_TRUE(text.starts_with("compiler_missing: compiler: a kernel that is in no cache needs libteeny_compiler")) << text;
+    const std::string text =
+        output_of(std::string(mode) + "TEENY_COMPILER_LIBRARY=/nowhere/libteeny_compiler.so " PROBE);
+    EXPECT_TRUE(text.starts_with("compiler_missing: compiler: a kernel that is in no cache needs libteeny_compiler"))
+        << text;
     EXPECT_NE(text.find("/nowhere/libteeny_compiler.so"), std::string::npos) << text;
   }
   const std::string helper = output_of("TEENY_COMPILER=process TEENY_COMPILER_HELPER=/nowhere/teeny-compiler " PROBE);
@@ -106,7 +111,8 @@ TEST_F(Processes, AMissingCompilerIsAClearError) {
 // Called by a bare name, the helper still looks beside itself.
 TEST_F(Processes, HelperKnowsWhereItIs) {
   const std::string path = write_reproducer(sample());
-  const std::string text = output_of("unset TEENY_COMPILER_LIBRARY; cd /; PATH=$(dirname " HELPER ") && teeny-compiler " + path);
+  const std::string text =
+      output_of("unset TEENY_COMPILER_LIBRARY; cd /; PATH=$(dirname " HELPER ") && teeny-compiler " + path);
   EXPECT_EQ(text.find("note: ./"), std::string::npos) << text;
 }
 

@@ -82,7 +82,8 @@ TEST_P(Buffers, WrapSharesHostMemory) {
   buffer.upload(std::vector<float>{4, 5, 6});
   EXPECT_EQ(host[2], 6.0f);
   EXPECT_THROW(Buffer<float>::wrap(device_, nullptr, 3), Error);
-  EXPECT_THROW(Buffer<float>::wrap(device_, reinterpret_cast<float*>(reinterpret_cast<char*>(host.data()) + 1), 1), Error);
+  EXPECT_THROW(Buffer<float>::wrap(device_, reinterpret_cast<float*>(reinterpret_cast<char*>(host.data()) + 1), 1),
+               Error);
 }
 
 TEST_P(Buffers, WrongUsesAreErrors) {
@@ -100,7 +101,8 @@ TEST_P(Buffers, WrongUsesAreErrors) {
     ADD_FAILURE();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::out_of_memory);
-    EXPECT_NE(std::string(error.what()).find(std::to_string(std::uint64_t{1} << 60)), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find(std::to_string(std::uint64_t{1} << 60)), std::string::npos)
+        << error.what();
   }
 }
 
@@ -135,7 +137,8 @@ TEST(Dispatch, CallsTheTypeOfTheList) {
     dispatch(DType::i8, []<class D> {});
     ADD_FAILURE();
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("got i8, expected one of f16, bf16, f32, f64"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("got i8, expected one of f16, bf16, f32, f64"), std::string::npos)
+        << error.what();
   }
 }
 

@@ -16,8 +16,10 @@ class Variable {
     ::setenv(name_.c_str(), value.c_str(), 1);
   }
   ~Variable() {
-    if (had_) ::setenv(name_.c_str(), before_.c_str(), 1);
-    else ::unsetenv(name_.c_str());
+    if (had_)
+      ::setenv(name_.c_str(), before_.c_str(), 1);
+    else
+      ::unsetenv(name_.c_str());
   }
   Variable(const Variable&) = delete;
 

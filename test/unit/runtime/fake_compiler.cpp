@@ -36,11 +36,13 @@ void fill_result(const teeny_compile_request& request, Owned& owned, bool& ok) {
   }
   if (kernel == "refused") {
     ok = false;
-    owned.diagnostics = R"([{"severity": "error", "code": "unsupported", "message": "dot: no f64 here", "operation": 0}])";
+    owned.diagnostics =
+        R"([{"severity": "error", "code": "unsupported", "message": "dot: no f64 here", "operation": 0}])";
     return;
   }
   if (request.dump != nullptr) owned.dump = std::string("dump of ") + kernel + ": " + request.dump + "\n";
-  if (kernel == "fill") owned.relevant = {{TEENY_FACT_DIVISIBLE_BY_16, 1}, {TEENY_FACT_EQUALS_ONE, 1}, {TEENY_FACT_FITS_32, 0}};
+  if (kernel == "fill")
+    owned.relevant = {{TEENY_FACT_DIVISIBLE_BY_16, 1}, {TEENY_FACT_EQUALS_ONE, 1}, {TEENY_FACT_FITS_32, 0}};
   if (request.analyse_only) return;
   if (target == "interpreter") {
     owned.program.assign(kernel.begin(), kernel.end());
@@ -51,8 +53,10 @@ void fill_result(const teeny_compile_request& request, Owned& owned, bool& ok) {
   owned.program.assign(std::istreambuf_iterator<char>(file), {});
   const bool special = std::any_of(request.facts, request.facts + request.fact_count,
                                    [](const teeny_fact& fact) { return fact.kind == TEENY_FACT_DIVISIBLE_BY_16; });
-  owned.metadata = "{\"entry\": \"" + kernel + (special ? "_special" : "") + "\", \"arena_bytes\": 4096, \"phases\": {\"all\": 1.5}}";
-  if (std::getenv("FAKE_PADDING") != nullptr) owned.metadata.append(static_cast<std::size_t>(std::atoi(std::getenv("FAKE_PADDING"))), ' ');
+  owned.metadata = "{\"entry\": \"" + kernel + (special ? "_special" : "") +
+                   "\", \"arena_bytes\": 4096, \"phases\": {\"all\": 1.5}}";
+  if (std::getenv("FAKE_PADDING") != nullptr)
+    owned.metadata.append(static_cast<std::size_t>(std::atoi(std::getenv("FAKE_PADDING"))), ' ');
 }
 
 int32_t compile(const teeny_compile_request* request, teeny_compile_result* result) {
@@ -95,8 +99,9 @@ int32_t interpret(const teeny_interpret_request* request, teeny_interpret_result
       if (address >= request->ranges[i].address && address + 4 <= request->ranges[i].address + request->ranges[i].bytes)
         home = &request->ranges[i];
     if (home == nullptr) {
-      finding->text = R"([{"kind": "bounds", "message": "store: an address outside of every buffer", "operation": 0, "program": [)" +
-                      std::to_string(p) + R"(, 0, 0], "lane": "3", "address": )" + std::to_string(address) + "}]";
+      finding->text =
+          R"([{"kind": "bounds", "message": "store: an address outside of every buffer", "operation": 0, "program": [)" +
+          std::to_string(p) + R"(, 0, 0], "lane": "3", "address": )" + std::to_string(address) + "}]";
       break;
     }
     const float value = static_cast<float>(p + static_cast<std::uint32_t>(request->arguments[1]));
@@ -108,7 +113,8 @@ int32_t interpret(const teeny_interpret_request* request, teeny_interpret_result
   for (std::size_t i = 0; i < request->range_count && kernel == "trip"; ++i) {
     const teeny_memory_range& range = request->ranges[i];
     if (out < range.address || out >= range.address + range.bytes || range.initialised == nullptr) continue;
-    if (range.initialised[out - range.address] == 0) finding->text = R"([{"kind": "uninitialised", "message": "load: never written"}])";
+    if (range.initialised[out - range.address] == 0)
+      finding->text = R"([{"kind": "uninitialised", "message": "load: never written"}])";
   }
   *result = {.ok = finding->text.empty(), .findings = finding->text.c_str(), .owner = finding};
   return 0;

@@ -19,8 +19,8 @@ struct fill {
 };
 
 struct nothing {
-  void operator()(tl::Ptr<const float> a, tl::Ptr<float> b, tl::i64 wide, tl::f32 single, tl::Scalar<bool> flag, tl::u8 byte,
-                  tl::Scalar<teeny::half> small, tl::i32 n) const {
+  void operator()(tl::Ptr<const float> a, tl::Ptr<float> b, tl::i64 wide, tl::f32 single, tl::Scalar<bool> flag,
+                  tl::u8 byte, tl::Scalar<teeny::half> small, tl::i32 n) const {
     tl::store(b, tl::load(a) * single + tl::cast<float>(wide + n) + tl::cast<float>(byte) + tl::cast<float>(small),
               {.mask = flag});
   }

@@ -9,7 +9,8 @@ namespace {
 
 TEST(Measure, TakesTheMedianAndEnoughSamples) {
   volatile int sink = 0;
-  const teeny::Measurement m = teeny::measure([&] { sink = sink + 1; }, {.warm_up_seconds = 0, .minimum_seconds = 0, .minimum_samples = 9});
+  const teeny::Measurement m =
+      teeny::measure([&] { sink = sink + 1; }, {.warm_up_seconds = 0, .minimum_seconds = 0, .minimum_samples = 9});
   EXPECT_EQ(m.samples, 9u);
   EXPECT_LE(m.minimum, m.median);
   EXPECT_GE(m.minimum, 0.0);
@@ -30,8 +31,9 @@ TEST(Measure, RatioTellsTheSlowerSide) {
       kept = kept + 1;
     }
   };
-  const teeny::PairMeasurement pair = teeny::measure_pair([&] { walk(small); }, [&] { walk(large); },
-                                                          {.warm_up_seconds = 0, .minimum_seconds = 0.01, .calls_per_sample = 20});
+  const teeny::PairMeasurement pair =
+      teeny::measure_pair([&] { walk(small); }, [&] { walk(large); },
+                          {.warm_up_seconds = 0, .minimum_seconds = 0.01, .calls_per_sample = 20});
   EXPECT_GT(pair.ratio, 2.0);
 }
 

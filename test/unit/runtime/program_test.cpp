@@ -47,10 +47,10 @@ TEST_F(Programs, VariantsFollowTheFacts) {
     test::launch(device_, {4}, kernel, out, n);
     return out.download()[0];
   };
-  EXPECT_EQ(first(3), 3.0f);       // fits 32 bits
-  EXPECT_EQ(first(32), 1032.0f);   // and is divisible by 16
+  EXPECT_EQ(first(3), 3.0f);      // fits 32 bits
+  EXPECT_EQ(first(32), 1032.0f);  // and is divisible by 16
   EXPECT_EQ(first(64), 1064.0f);
-  EXPECT_EQ(first(1), 1.0f);       // and is one
+  EXPECT_EQ(first(1), 1.0f);  // and is one
   EXPECT_EQ(compiles(), 3u);
   for (const int n : {3, 32, 1, 5}) first(n);
   EXPECT_EQ(compiles(), 3u);
@@ -132,8 +132,8 @@ TEST_F(Programs, CompileInBackground) {
   EXPECT_TRUE(detail::pending_ready(*pending));
   EXPECT_EQ(program->variant_count(), 1u);
   const auto broken = make_kernel("broken", fresh());
-  const auto failing =
-      detail::compile_in_background(device_.state(), detail::find_program(device_.state(), broken, {}), broken, nullptr, 0);
+  const auto failing = detail::compile_in_background(device_.state(), detail::find_program(device_.state(), broken, {}),
+                                                     broken, nullptr, 0);
   EXPECT_THROW(detail::pending_wait(*failing), Error);
 }
 
@@ -161,7 +161,8 @@ TEST_F(Programs, WrongLaunchesWriteNothing) {
   EXPECT_EQ(launch({0x7fffffff, 0x7fffffff, 0x7fffffff}, out).code(), ErrorCode::invalid_argument);
   EXPECT_NE(std::string(launch({1}, Buffer<float>()).what()).find("out must have memory"), std::string::npos);
   const Device interpreter = Device::open("interpreter");
-  EXPECT_NE(std::string(launch({1}, interpreter.buffer<float>(8)).what()).find("got a buffer of interpreter"), std::string::npos);
+  EXPECT_NE(std::string(launch({1}, interpreter.buffer<float>(8)).what()).find("got a buffer of interpreter"),
+            std::string::npos);
   EXPECT_EQ(launch({1}, out, {.stream = interpreter.stream()}).code(), ErrorCode::invalid_argument);
   EXPECT_EQ(out.download(), std::vector<float>(8, -1.0f));
   EXPECT_EQ(compiles(), 0u);
@@ -183,11 +184,14 @@ TEST_F(Programs, CompileErrorsNameKernelLineAndReproducer) {
   EXPECT_EQ(error.file(), "kernels.cpp");
   EXPECT_EQ(error.line(), 42u);
   const std::string text = error.what();
-  EXPECT_NE(text.find("broken: kernels.cpp:42: dot: shapes must agree; got 3, expected 4\nhelp: pad the block"), std::string::npos) << text;
+  EXPECT_NE(text.find("broken: kernels.cpp:42: dot: shapes must agree; got 3, expected 4\nhelp: pad the block"),
+            std::string::npos)
+      << text;
   const std::size_t place = text.find("reproducer ");
   ASSERT_NE(place, std::string::npos) << text;
   EXPECT_TRUE(std::filesystem::exists(text.substr(place + 11))) << text;
-  EXPECT_EQ(error_of([&] { test::launch(device_, {1}, make_kernel("refused", fresh()), out, 1); }).code(), ErrorCode::unsupported);
+  EXPECT_EQ(error_of([&] { test::launch(device_, {1}, make_kernel("refused", fresh()), out, 1); }).code(),
+            ErrorCode::unsupported);
 }
 
 TEST_F(Programs, AssertionsReachTheHostAndTheProcessGoesOn) {
@@ -208,8 +212,8 @@ TEST_F(Programs, PrintReachesTheSink) {
   auto out = device_.buffer<float>(1);
   test::launch(device_, {2, 2}, make_kernel("shout", fresh()), out, 0);
   set_print_sink(nullptr);
-  for (const char* line : {"shout: kernels.cpp:42: program (0, 0, 0), lane 0: p = 0\n", "program (1, 1, 0), lane 0: p = 3\n",
-                           "program (1, 1, 0), lane 1: p = -1\n"})
+  for (const char* line : {"shout: kernels.cpp:42: program (0, 0, 0), lane 0: p = 0\n",
+                           "program (1, 1, 0), lane 0: p = 3\n", "program (1, 1, 0), lane 1: p = -1\n"})
     EXPECT_NE(text.find(line), std::string::npos) << text;
 }
 
@@ -252,7 +256,8 @@ TEST_F(Programs, FailuresOnAStreamSurfaceOnce) {
 TEST_F(Programs, BuffersLiveUntilTheirLaunchesAreDone) {
   const auto kernel = make_kernel("fill", fresh());
   const Stream stream = device_.stream();
-  for (int i = 0; i < 20; ++i) test::launch(device_, {5000}, kernel, device_.buffer<float>(5000), i, {.stream = stream});
+  for (int i = 0; i < 20; ++i)
+    test::launch(device_, {5000}, kernel, device_.buffer<float>(5000), i, {.stream = stream});
   EXPECT_NO_THROW(stream.synchronize());
 }
 

@@ -21,7 +21,8 @@ TEST(Digest, KnownAnswers) {
   EXPECT_EQ(to_hex(sha256("abc", 3)), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   const std::string million(1000000, 'a');
   Sha256 hash;
-  for (std::size_t i = 0; i < million.size(); i += 997) hash.update(million.data() + i, std::min<std::size_t>(997, million.size() - i));
+  for (std::size_t i = 0; i < million.size(); i += 997)
+    hash.update(million.data() + i, std::min<std::size_t>(997, million.size() - i));
   EXPECT_EQ(to_hex(hash.finish()), "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
@@ -36,7 +37,8 @@ TEST(Target, TextAndBack) {
   EXPECT_EQ(target->architecture, "x86-64-v4");
   EXPECT_EQ(target->text(), "cpu:x86-64-v4+avx512bf16+avx512vnni");
   EXPECT_EQ(parse_target("interpreter")->text(), "interpreter");
-  for (const char* wrong : {"", ":", "cpu:", "cpu:x86-64+", "cpu:x86 64", "CPU:x", "cpu:x++y"}) EXPECT_FALSE(parse_target(wrong)) << wrong;
+  for (const char* wrong : {"", ":", "cpu:", "cpu:x86-64+", "cpu:x86 64", "CPU:x", "cpu:x++y"})
+    EXPECT_FALSE(parse_target(wrong)) << wrong;
 }
 
 TEST(Target, HostHasItselfAndLess) {

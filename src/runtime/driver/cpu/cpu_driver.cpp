@@ -87,21 +87,22 @@ void on_assert(teeny_cpu_context* context, std::uint32_t operation, const char* 
   Run& run = *static_cast<Run*>(context->host);
   context->stop = 1;
   const trace::Trace& trace = (*run.launch.kernel)->trace();
-  const std::string text =
-      located(trace, operation,
-              std::string("device_assert: the condition must hold; got false, expected true: ") + (message ? message : "") +
-                  " [program " + program_text(program, run.launch.grid) + ", lane " + std::to_string(lane) + "]" +
-                  "\nhelp: what the launch had stored by then stays stored; look at the values with tl::device_print");
+  const std::string text = located(
+      trace, operation,
+      std::string("device_assert: the condition must hold; got false, expected true: ") + (message ? message : "") +
+          " [program " + program_text(program, run.launch.grid) + ", lane " + std::to_string(lane) + "]" +
+          "\nhelp: what the launch had stored by then stays stored; look at the values with tl::device_print");
   const trace::Site* site = site_of(trace, operation);
   run.fail(site != nullptr ? Error(ErrorCode::assertion_failed, text, site->file, site->line)
                            : Error(ErrorCode::assertion_failed, text));
 }
 
-void on_print(teeny_cpu_context* context, std::uint32_t operation, const char* prefix, std::int32_t dtype, const void* values,
-              std::uint64_t count, std::uint64_t program) {
+void on_print(teeny_cpu_context* context, std::uint32_t operation, const char* prefix, std::int32_t dtype,
+              const void* values, std::uint64_t count, std::uint64_t program) {
   const Run& run = *static_cast<const Run*>(context->host);
   const DType type = static_cast<DType>(dtype);
-  const std::string head = located((*run.launch.kernel)->trace(), operation, "program " + program_text(program, run.launch.grid));
+  const std::string head =
+      located((*run.launch.kernel)->trace(), operation, "program " + program_text(program, run.launch.grid));
   std::string lines;
   if (prefix != nullptr && prefix[0] == ' ') ++prefix;  // the form of Triton's prefixes: " x: "
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -120,10 +121,11 @@ bool run_part(void* state, std::uint64_t first, std::uint64_t last) {
   if (run.executable.arena_bytes != 0) {
     context.arena = arena.reserve(run.executable.arena_bytes);
     if (context.arena == nullptr) {
-      run.fail(Error(ErrorCode::out_of_memory,
-                     located((*run.launch.kernel)->trace(), -1,
-                             "launch: each thread needs its scratch memory; got none, expected " +
-                                 std::to_string(run.executable.arena_bytes) + " bytes\nhelp: use smaller blocks or fewer threads")));
+      run.fail(
+          Error(ErrorCode::out_of_memory, located((*run.launch.kernel)->trace(), -1,
+                                                  "launch: each thread needs its scratch memory; got none, expected " +
+                                                      std::to_string(run.executable.arena_bytes) +
+                                                      " bytes\nhelp: use smaller blocks or fewer threads")));
       return false;
     }
   }
@@ -151,8 +153,9 @@ int parse_threads(const std::string& text) {
   char* end = nullptr;
   const long count = std::strtol(text.c_str(), &end, 10);
   if (*end != 0 || count < 1 || count > 4096)
-    throw Error(ErrorCode::invalid_argument, "TEENY_CPU_THREADS: a number of threads; got '" + text +
-                                                 "', expected 1 … 4096\nhelp: leave it unset for one thread a processor");
+    throw Error(ErrorCode::invalid_argument,
+                "TEENY_CPU_THREADS: a number of threads; got '" + text +
+                    "', expected 1 … 4096\nhelp: leave it unset for one thread a processor");
   return static_cast<int>(count);
 }
 
@@ -216,8 +219,10 @@ class CpuDevice final : public HostDevice {
     const auto& executable = static_cast<const CpuExecutable&>(*launch.executable);
     const std::uint64_t total = std::uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
     Run run{.launch = launch, .executable = executable};
-    if (total == 1 || parallel_.load(std::memory_order_relaxed) == 1) run_part(&run, 0, total);
-    else pool()->run(total, &run, run_part);
+    if (total == 1 || parallel_.load(std::memory_order_relaxed) == 1)
+      run_part(&run, 0, total);
+    else
+      pool()->run(total, &run, run_part);
     if (run.stopped.load(std::memory_order_relaxed)) throw Error(*run.error);
   }
 

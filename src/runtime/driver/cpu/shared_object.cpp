@@ -17,8 +17,9 @@ namespace teeny::runtime {
 namespace {
 
 [[noreturn]] void fail(const std::string& what) {
-  throw Error(ErrorCode::device_failed, "load: the program must be loadable; got '" + what + "', expected a shared object" +
-                                            "\nhelp: check that the process may map executable memory (noexec, SELinux)");
+  throw Error(ErrorCode::device_failed,
+              "load: the program must be loadable; got '" + what + "', expected a shared object" +
+                  "\nhelp: check that the process may map executable memory (noexec, SELinux)");
 }
 
 void write_whole(int descriptor, const std::vector<std::uint8_t>& bytes) {

@@ -1,5 +1,5 @@
-// The interpreter as a device: slow, exact, and watching every access of memory. Programs run in libteeny_compiler, always
-// in this process, because they work on this process's memory.
+// The interpreter as a device: slow, exact, and watching every access of memory. Programs run in libteeny_compiler,
+// always in this process, because they work on this process's memory.
 #include <algorithm>
 #include <cstdlib>
 
@@ -50,7 +50,8 @@ class InterpreterMemory final : public DeviceMemory {
     if (owned_) std::free(reinterpret_cast<void*>(address));
   }
   void mark(std::uint64_t first, std::uint64_t count) {
-    if (owned_) std::fill_n(initialised_.begin() + static_cast<std::ptrdiff_t>(first - address), count, std::uint8_t{1});
+    if (owned_)
+      std::fill_n(initialised_.begin() + static_cast<std::ptrdiff_t>(first - address), count, std::uint8_t{1});
   }
   void mark_like(std::uint64_t first, const InterpreterMemory& from, std::uint64_t from_first, std::uint64_t count) {
     if (!owned_) return;
@@ -111,7 +112,8 @@ class InterpreterDevice final : public HostDevice {
             std::uint64_t bytes) override {
     const std::lock_guard lock(run_mutex_);
     HostDevice::copy(to, to_address, from, from_address, bytes);
-    static_cast<InterpreterMemory&>(to).mark_like(to_address, static_cast<const InterpreterMemory&>(from), from_address, bytes);
+    static_cast<InterpreterMemory&>(to).mark_like(to_address, static_cast<const InterpreterMemory&>(from), from_address,
+                                                  bytes);
   }
 
   std::unique_ptr<Executable> load(const std::vector<std::uint8_t>& program, const ProgramMetadata&) override {
