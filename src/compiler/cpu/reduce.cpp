@@ -308,7 +308,9 @@ void Emitter::emit_group(const Group& group) {
   };
   for (const Root& root : group) {
     auto reduce = mlir::dyn_cast<tt::ReduceOp>(root.operation);
-    if (!options_.reproducible || !reduce || root.stored) {
+    // A fold that is not known to be associative (argmax beside a NaN) means the tree, in every mode.
+    bool tree = reduce && !root.stored && (options_.reproducible || !identity_of(reduce, context_));
+    if (!tree) {
       rest.push_back(root);
       continue;
     }

@@ -119,6 +119,22 @@ TEST(Reduce, argmax_takes_the_first_of_equals) {
     kernel.run({1}, x.data(), &found);
     EXPECT_EQ(found, where);
   }
+  // Beside a NaN the order of comparisons shows: it is the tree's.
+  auto x = random_floats(100, 6);
+  x[40] = NAN;
+  std::vector<std::pair<float, int>> tree;
+  for (int i = 0; i < 100; ++i) tree.push_back({x[i], i});
+  for (int half = 64; half >= 1; half /= 2) {
+    for (int i = 0; i + half < static_cast<int>(tree.size()); ++i) {
+      auto a = tree[i], b = tree[i + half];
+      bool take = a.first > b.first || (a.first == b.first && a.second < b.second);
+      tree[i] = take ? a : b;
+    }
+    if (static_cast<int>(tree.size()) > half) tree.resize(half);
+  }
+  std::int32_t found = -1;
+  kernel.run({1}, x.data(), &found);
+  EXPECT_EQ(found, tree[0].second);
 }
 
 TEST(Scan, running_sums_forwards_and_backwards) {
