@@ -85,7 +85,6 @@ Coordinates without(const Coordinates& at, unsigned axis) {
 struct LaneReduceBody : NestBody {
   struct Accumulator {
     llvm::SmallVector<llvm::Value*, 2> variables;  // one an operand
-    llvm::Value* valid = nullptr;                  // i1 variable, where there is no identity
     unsigned lanes = 1;
   };
   LaneReduceBody(Emitter& e, tt::ReduceOp reduce, const Nest& nest) : e_(e), reduce_(reduce), width_(nest.width) {
@@ -96,20 +95,14 @@ struct LaneReduceBody : NestBody {
       for (mlir::Value source : reduce.getSrcs())
         accumulator.variables.push_back(e.variable(
             lanes_type(value_type(tt::element_type(source.getType()), e.context_), accumulator.lanes), "fold"));
-      if (!identity_) accumulator.valid = e.variable(e.builder_.getInt1Ty(), "valid");
       accumulators_.push_back(accumulator);
     }
   }
 
   void begin_row(const Coordinates&) override {
     for (Accumulator& accumulator : accumulators_) {
-      if (accumulator.valid) e_.builder_.CreateStore(e_.builder_.getFalse(), accumulator.valid);
-      for (llvm::Value* variable : accumulator.variables) {
-        auto* type = llvm::cast<llvm::AllocaInst>(variable)->getAllocatedType();
-        llvm::Value* start =
-            identity_ ? splat(e_.builder_, identity_, accumulator.lanes) : llvm::Constant::getNullValue(type);
-        e_.builder_.CreateStore(start, variable);
-      }
+      llvm::Value* start = splat(e_.builder_, identity_, accumulator.lanes);
+      for (llvm::Value* variable : accumulator.variables) e_.builder_.CreateStore(start, variable);
     }
   }
 
@@ -120,19 +113,9 @@ struct LaneReduceBody : NestBody {
     return values;
   }
 
-  void fold(Accumulator& into, llvm::ArrayRef<llvm::Value*> values, llvm::Value* values_valid) {
-    auto old = load(into);
-    auto folded = e_.combine(reduce_.getCombineOp().front(), old, values);
-    llvm::Value* valid = into.valid ? e_.builder_.CreateLoad(e_.builder_.getInt1Ty(), into.valid) : nullptr;
-    for (auto [number, variable] : llvm::enumerate(into.variables)) {
-      llvm::Value* result = folded[number];
-      if (valid) result = e_.builder_.CreateSelect(valid, result, values[number]);
-      if (values_valid) result = e_.builder_.CreateSelect(values_valid, result, old[number]);
-      e_.builder_.CreateStore(result, variable);
-    }
-    if (valid)
-      e_.builder_.CreateStore(values_valid ? e_.builder_.CreateOr(valid, values_valid) : e_.builder_.getTrue(),
-                              into.valid);
+  void fold(Accumulator& into, llvm::ArrayRef<llvm::Value*> values) {
+    auto folded = e_.combine(reduce_.getCombineOp().front(), load(into), values);
+    for (auto [variable, value] : llvm::zip(into.variables, folded)) e_.builder_.CreateStore(value, variable);
   }
 
   llvm::SmallVector<llvm::Value*, 2> across(llvm::SmallVector<llvm::Value*, 2> values) {
@@ -156,22 +139,17 @@ struct LaneReduceBody : NestBody {
     llvm::SmallVector<llvm::Value*, 2> values;
     for (mlir::Value source : reduce_.getSrcs())
       values.push_back(splat(e_.builder_, e_.evaluate(source, at), at.width));
-    if (at.width == width_) return fold(accumulators_[slot], values, nullptr);
-    fold(accumulators_.back(), across(values), nullptr);
+    if (at.width == width_) return fold(accumulators_[slot], values);
+    fold(accumulators_.back(), across(values));
   }
 
   void end_row(const Coordinates& row) override {
     Accumulator& first = accumulators_.front();
-    auto valid_of = [&](Accumulator& accumulator) {
-      return accumulator.valid ? e_.builder_.CreateLoad(e_.builder_.getInt1Ty(), accumulator.valid) : nullptr;
-    };
     for (Accumulator& other : llvm::MutableArrayRef<Accumulator>(accumulators_).drop_front().drop_back())
-      fold(first, load(other), valid_of(other));
+      fold(first, load(other));
     Accumulator& rest = accumulators_.back();
     auto result = across(load(first));
     auto joined = e_.combine(reduce_.getCombineOp().front(), result, load(rest));
-    if (rest.valid)
-      for (auto [value, old] : llvm::zip(joined, result)) value = e_.builder_.CreateSelect(valid_of(rest), value, old);
     e_.bind_reduced(reduce_, row, joined);
   }
 
