@@ -33,8 +33,10 @@ struct CheckReport {
 };
 
 namespace detail {
-TEENY_EXPORT CheckReport check_program(runtime::DeviceState* device, const RecordedKernelPtr& kernel, const Grid& grid,
-                                       const CompileOptions& options, const LaunchArgument* arguments, std::size_t count);
+// The interpreter runs `definition`, the device `kernel`; they have the same parameters.
+TEENY_EXPORT CheckReport check_program(runtime::DeviceState* device, const RecordedKernelPtr& definition,
+                                       const RecordedKernelPtr& kernel, const Grid& grid, const CompileOptions& options,
+                                       const LaunchArgument* arguments, std::size_t count);
 TEENY_EXPORT std::string to_text(const CheckReport& report);
 }  // namespace detail
 
@@ -48,7 +50,7 @@ CheckReport check(const Device& device, Grid grid, const CompileOptions& options
   return detail::with_arguments(
       *recorded,
       [&](const detail::LaunchArgument* arguments, std::size_t count) {
-        return detail::check_program(device.state(), recorded, grid, options, arguments, count);
+        return detail::check_program(device.state(), recorded, recorded, grid, options, arguments, count);
       },
       values...);
 }
@@ -57,6 +59,19 @@ template <class K, class... A>
   requires(!std::same_as<K, CompileOptions>)
 CheckReport check(const Device& device, Grid grid, const K& kernel, A&&... values) {
   return check(device, grid, CompileOptions{}, kernel, std::forward<A>(values)...);
+}
+
+// The same for a kernel that has to compute what another one, its definition, does: the definition runs on the interpreter,
+// the kernel on the device. Both take these arguments and have the same parameters; throws invalid_argument otherwise.
+template <class Definition, class K, class... A>
+CheckReport check_against(const Device& device, Grid grid, const Definition& definition, const K& kernel, A&&... values) {
+  const detail::RecordedKernelPtr expected = detail::recorded<A...>(definition), recorded = detail::recorded<A...>(kernel);
+  return detail::with_arguments(
+      *recorded,
+      [&](const detail::LaunchArgument* arguments, std::size_t count) {
+        return detail::check_program(device.state(), expected, recorded, grid, CompileOptions{}, arguments, count);
+      },
+      values...);
 }
 
 }  // namespace teeny

@@ -133,8 +133,11 @@ std::string number(double value) {
 
 }  // namespace
 
-CheckReport check_program(runtime::DeviceState* device, const RecordedKernelPtr& kernel, const Grid& grid,
-                          const CompileOptions& options, const LaunchArgument* arguments, std::size_t count) {
+CheckReport check_program(runtime::DeviceState* device, const RecordedKernelPtr& definition, const RecordedKernelPtr& kernel,
+                          const Grid& grid, const CompileOptions& options, const LaunchArgument* arguments, std::size_t count) {
+  if (definition->parameters() != kernel->parameters())
+    throw Error(ErrorCode::invalid_argument, "check_against: a kernel and its definition have the same parameters; got " + kernel->name() + " and " +
+                                                 definition->name() + "\nhelp: declare the same types and constness");
   device->synchronize();
   runtime::DeviceState* interpreter = runtime::open_device("interpreter");
   Twins twins(*device, *interpreter);
@@ -148,7 +151,7 @@ CheckReport check_program(runtime::DeviceState* device, const RecordedKernelPtr&
   CheckReport report;
   runtime::Radii radii;
   try {
-    launch_with_radii(interpreter, find_program(interpreter, kernel, options), kernel, grid, nullptr, theirs.data(),
+    launch_with_radii(interpreter, find_program(interpreter, definition, options), definition, grid, nullptr, theirs.data(),
                       count, &radii);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::check_failed && error.code() != ErrorCode::assertion_failed) throw;

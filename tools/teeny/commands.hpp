@@ -13,5 +13,6 @@ using Action = std::function<int()>;
 void add_devices(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
+void add_check(CLI::App& app, Action& action);
 
 }  // namespace teeny::command

@@ -12,6 +12,7 @@ int main(int argc, char** argv) {
   teeny::command::add_devices(app, action);
   teeny::command::add_run(app, action);
   teeny::command::add_bench(app, action);
+  teeny::command::add_check(app, action);
   CLI11_PARSE(app, argc, argv);
   try {
     return action();
