@@ -1,6 +1,7 @@
 #include "bench/team.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 namespace teeny::bench {
 
@@ -32,10 +33,11 @@ void Team::run_share(int index) {
 }
 
 void Team::serve(int index) {
+  using Clock = std::chrono::steady_clock;
   unsigned seen = 0;
   while (true) {
-    // Spin for a moment before sleeping: the next round of a benchmark comes within microseconds.
-    for (int i = 0; i < 2000 && round_ == seen; ++i) std::this_thread::yield();
+    // Watches for as long as teeny's own pool does before it sleeps.
+    for (auto end = Clock::now() + std::chrono::microseconds(40); round_ == seen && Clock::now() < end;) {}
     round_.wait(seen);
     seen = round_;
     if (stop_) return;

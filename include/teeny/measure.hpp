@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <thread>
 #include <vector>
 
 namespace teeny {
@@ -15,6 +16,10 @@ struct MeasureOptions {
   std::size_t minimum_samples = 7;
   std::size_t maximum_samples = 100000;
   std::size_t calls_per_sample = 1;  // more for work shorter than the clock's grain
+  // Thread pools go on watching for work after a call and would take a processor from the other side of a pair; and a pool
+  // whose threads have gone to sleep wakes slowly. Before each sample: a pause for the former, calls for the latter.
+  double pause_seconds = 0;
+  std::size_t calls_before_sample = 0;
 };
 
 // Seconds for one call.
@@ -35,10 +40,12 @@ namespace detail {
 using Clock = std::chrono::steady_clock;
 
 template <class Function>
-double time_sample(Function& function, std::size_t calls) {
+double time_sample(Function& function, const MeasureOptions& options) {
+  if (options.pause_seconds > 0) std::this_thread::sleep_for(std::chrono::duration<double>(options.pause_seconds));
+  for (std::size_t i = 0; i < options.calls_before_sample; ++i) function();
   const Clock::time_point start = Clock::now();
-  for (std::size_t i = 0; i < calls; ++i) function();
-  return std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(calls);
+  for (std::size_t i = 0; i < options.calls_per_sample; ++i) function();
+  return std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(options.calls_per_sample);
 }
 
 template <class Function>
@@ -73,7 +80,7 @@ Measurement measure(Function&& function, const MeasureOptions& options = {}) {
   double total = 0;
   while (samples.size() < options.maximum_samples &&
          (samples.size() < options.minimum_samples || total < options.minimum_seconds)) {
-    samples.push_back(detail::time_sample(function, options.calls_per_sample));
+    samples.push_back(detail::time_sample(function, options));
     total += samples.back() * static_cast<double>(options.calls_per_sample);
   }
   return detail::summarise(std::move(samples));
@@ -90,11 +97,11 @@ PairMeasurement measure_pair(First&& first, Second&& second, const MeasureOption
          (a.size() < options.minimum_samples || total < options.minimum_seconds)) {
     double x, y;
     if (a.size() % 2 == 0) {
-      x = detail::time_sample(first, options.calls_per_sample);
-      y = detail::time_sample(second, options.calls_per_sample);
+      x = detail::time_sample(first, options);
+      y = detail::time_sample(second, options);
     } else {
-      y = detail::time_sample(second, options.calls_per_sample);
-      x = detail::time_sample(first, options.calls_per_sample);
+      y = detail::time_sample(second, options);
+      x = detail::time_sample(first, options);
     }
     a.push_back(x), b.push_back(y), ratios.push_back(x > 0 ? y / x : 0);
     total += std::min(x, y) * static_cast<double>(options.calls_per_sample);
