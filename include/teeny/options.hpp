@@ -11,7 +11,7 @@ struct CompileOptions {
   int stages = 0;             // depth of the pipelining of loops that do not say theirs; 0: the target's choice
   int max_registers = 0;      // a lane's; 0: no limit
   bool reproducible = false;  // reductions follow their defined tree bit for bit
-  bool contract = true;       // a * b + c may be rounded once
+  bool contract = false;      // a * b + c may be rounded once
   bool debug_info = false;    // line tables in the program
   bool operator==(const CompileOptions&) const = default;
 };

@@ -90,7 +90,7 @@ TEST_P(System, DBG_1_printing_follows_the_type) {
                                       : printed.substr(start, printed.find('\n', start) - start);
   };
   auto ends_with = [&](const std::string& word, const std::string& value) {
-    EXPECT_EQ(line(word), " " + word + "=" + value);
+    EXPECT_EQ(line(word), " " + word + "= " + value);
   };
   ends_with("i32", "-1");
   ends_with("i8", "-5");
@@ -102,7 +102,7 @@ TEST_P(System, DBG_1_printing_follows_the_type) {
   ends_with("seven", "7");
   EXPECT_NE(line("bf16").find("nan"), std::string::npos) << line("bf16");
   for (const char* value : {"10", "11", "12", "13"})
-    EXPECT_NE(printed.find(std::string("tile=") + value), std::string::npos) << printed;
+    EXPECT_NE(printed.find(std::string("tile= ") + value), std::string::npos) << printed;
 }
 
 struct Named {

@@ -176,7 +176,8 @@ class Emitter {
   // for (i = low; i < high; i += step) body(i): rotated; runs the body in a new level.
   void loop(llvm::Value* low, llvm::Value* high, std::uint64_t step, const std::function<void(llvm::Value*)>& body);
   int choose_lane(llvm::ArrayRef<std::int64_t> shape, llvm::ArrayRef<mlir::Value> expressions);
-  void vote(mlir::Value value, llvm::ArrayRef<int> dimensions, llvm::MutableArrayRef<int> votes, unsigned depth);
+  using Voted = std::set<std::pair<const void*, std::vector<int>>>;
+  void vote(mlir::Value value, llvm::ArrayRef<int> dimensions, llvm::MutableArrayRef<int> votes, Voted& voted);
   unsigned lanes_for(llvm::ArrayRef<mlir::Value> expressions);
   Nest make_nest(llvm::ArrayRef<std::int64_t> shape, llvm::ArrayRef<mlir::Value> expressions);
 

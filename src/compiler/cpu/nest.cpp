@@ -74,12 +74,14 @@ unsigned Emitter::lanes_for(llvm::ArrayRef<mlir::Value> expressions) {
 
 // Memory accesses vote for the dimensions along which they are contiguous. dimensions[d] is the nest's dimension that
 // runs along dimension d of the value, or -1.
-void Emitter::vote(mlir::Value value, llvm::ArrayRef<int> dimensions, llvm::MutableArrayRef<int> votes,
-                   unsigned depth) {
+// Each value votes once for each way in which it lies in the nest: expressions share their parts.
+void Emitter::vote(mlir::Value value, llvm::ArrayRef<int> dimensions, llvm::MutableArrayRef<int> votes, Voted& voted) {
   mlir::Operation* operation = value.getDefiningOp();
-  if (!mlir::isa<mlir::RankedTensorType>(value.getType()) || depth > 64) return;
+  if (!mlir::isa<mlir::RankedTensorType>(value.getType())) return;
+  bool is_root = voted.empty();
+  if (!voted.emplace(value.getAsOpaquePointer(), std::vector<int>(dimensions.begin(), dimensions.end())).second) return;
   auto shape = tt::shape_of(value.getType());
-  if ((depth > 0 && plan_.is_stored(value)) || !operation || !is_expression(operation)) {
+  if ((!is_root && plan_.is_stored(value)) || !operation || !is_expression(operation)) {
     for (int d = static_cast<int>(shape.size()) - 1; d >= 0; --d) {
       if (shape[d] == 1) continue;
       if (dimensions[d] >= 0) ++votes[dimensions[d]];
@@ -105,7 +107,7 @@ void Emitter::vote(mlir::Value value, llvm::ArrayRef<int> dimensions, llvm::Muta
   } else if (mlir::isa<tt::SplatOp, tt::MakeRangeOp>(operation)) {
     return;
   }
-  for (mlir::Value operand : operation->getOperands()) vote(operand, inner, votes, depth + 1);
+  for (mlir::Value operand : operation->getOperands()) vote(operand, inner, votes, voted);
 }
 
 int Emitter::choose_lane(llvm::ArrayRef<std::int64_t> shape, llvm::ArrayRef<mlir::Value> expressions) {
@@ -116,7 +118,8 @@ int Emitter::choose_lane(llvm::ArrayRef<std::int64_t> shape, llvm::ArrayRef<mlir
       for (size_t d = 0; d < shape.size(); ++d)
         if (shape[d] > 1 && unit_stride(value, static_cast<unsigned>(d))) votes[d] += 3;
     } else if (tt::shape_of(value.getType()) == shape) {
-      vote(value, identity, votes, 0);
+      Voted voted;
+      vote(value, identity, votes, voted);
     }
   }
   int best = -1;
