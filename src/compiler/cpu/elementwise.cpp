@@ -222,6 +222,7 @@ llvm::StringMap<Entry> make_table() {
   t["arith.bitcast"] = {change_bits}, t["tt.bitcast"] = {change_bits};
   t["arith.addf"] = {BINARY(CreateFAdd), true}, t["arith.subf"] = {BINARY(CreateFSub), true};
   t["arith.mulf"] = {BINARY(CreateFMul), true}, t["arith.divf"] = {BINARY(CreateFDiv), true};
+  t["arith.remf"] = {BINARY(CreateFRem), true};  // of f64: fmod, which is exact
   t["arith.negf"] = {EMIT(sign_bits(c, true))}, t["math.absf"] = {EMIT(sign_bits(c, false))};
   t["arith.minnumf"] = {binary<llvm::Intrinsic::minimumnum>, true},
   t["arith.maxnumf"] = {binary<llvm::Intrinsic::maximumnum>, true};

@@ -266,8 +266,8 @@ bool Plan::available(const Group& group, const Root& root) const {
     bool made_here = llvm::any_of(group, [&](const Root& member) { return member.stored == leaf; });
     if (made_here)
       fits = identity;
-    else if (!mlir::isa<tt::LoadOp>(definition) || stored_.contains(leaf))
-      fits = leaf == root.stored;
+    else if (!mlir::isa<tt::LoadOp>(definition) || !is_tensor(leaf) || stored_.contains(leaf))
+      fits = leaf == root.stored;  // only a tensor's load is part of the expression and moves with it
   });
   return fits;
 }
