@@ -23,7 +23,7 @@ std::vector<BenchResult> run_cpu_bench(const Device& device, const BenchOptions&
 Suite::Suite(const Device& device, const BenchOptions& options) : device(device), options(options) {
   // Longer than OpenBLAS's threads (2^26 cycles) and teeny's own watch for more work after a call.
   measure.pause_seconds = 0.03;
-  measure.calls_before_sample = 2;
+  measure.rouse_seconds = 0.02;
   measure.maximum_samples = 41;
   if (options.quick) measure = {.warm_up_seconds = 0.002, .minimum_seconds = 0.01, .minimum_samples = 3};
   threads = device.parallel();

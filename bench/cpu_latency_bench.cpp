@@ -97,7 +97,7 @@ void add_launch_row(Suite& suite) {
   auto handle = suite.device.compile(Nothing{}, out, 1, 2, 3, 4.0f, 5.0f, 6ll, 7ll);
   MeasureOptions options = suite.measure;
   options.calls_per_sample = 1000;
-  options.pause_seconds = 0;
+  options.pause_seconds = options.rouse_seconds = 0;
   Measurement time = measure([&] { handle({1}, out, 1, 2, 3, 4.0f, 5.0f, 6ll, 7ll); }, options);
   suite.results.push_back({.name = "launch of a handle",
                            .size = "8 arguments, grid of 1",

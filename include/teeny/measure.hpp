@@ -17,9 +17,10 @@ struct MeasureOptions {
   std::size_t maximum_samples = 100000;
   std::size_t calls_per_sample = 1;  // more for work shorter than the clock's grain
   // Thread pools go on watching for work after a call and would take a processor from the other side of a pair; and a pool
-  // whose threads have gone to sleep wakes slowly. Before each sample: a pause for the former, calls for the latter.
+  // whose threads have gone to sleep wakes slowly, since a scheduler takes milliseconds to spread woken threads. Before each
+  // sample: a pause for the former, untimed calls for so long for the latter.
   double pause_seconds = 0;
-  std::size_t calls_before_sample = 0;
+  double rouse_seconds = 0;
 };
 
 // Seconds for one call.
@@ -40,20 +41,20 @@ namespace detail {
 using Clock = std::chrono::steady_clock;
 
 template <class Function>
-double time_sample(Function& function, const MeasureOptions& options) {
-  if (options.pause_seconds > 0) std::this_thread::sleep_for(std::chrono::duration<double>(options.pause_seconds));
-  for (std::size_t i = 0; i < options.calls_before_sample; ++i) function();
-  const Clock::time_point start = Clock::now();
-  for (std::size_t i = 0; i < options.calls_per_sample; ++i) function();
-  return std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(options.calls_per_sample);
-}
-
-template <class Function>
 void warm_up(Function& function, double seconds) {
   const Clock::time_point end =
       Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   do function();
   while (Clock::now() < end);
+}
+
+template <class Function>
+double time_sample(Function& function, const MeasureOptions& options) {
+  if (options.pause_seconds > 0) std::this_thread::sleep_for(std::chrono::duration<double>(options.pause_seconds));
+  if (options.rouse_seconds > 0) warm_up(function, options.rouse_seconds);
+  const Clock::time_point start = Clock::now();
+  for (std::size_t i = 0; i < options.calls_per_sample; ++i) function();
+  return std::chrono::duration<double>(Clock::now() - start).count() / static_cast<double>(options.calls_per_sample);
 }
 
 inline double quantile(const std::vector<double>& sorted, double q) {
