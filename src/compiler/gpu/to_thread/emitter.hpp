@@ -1,0 +1,86 @@
+// From tile T3 to thread: every tensor becomes one scalar per register of its layout. Emitter walks the function once
+// and keeps what stands for what; the files beside this one emit one family of operations each.
+#pragma once
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/SmallVector.h>
+#include <mlir/IR/Builders.h>
+
+#include "compiler/dialect/thread/thread.hpp"
+#include "compiler/gpu/gpu.hpp"
+
+namespace teeny::compiler::gpu {
+
+using Scalars = llvm::SmallVector<mlir::Value, 4>;
+
+// A typed array in shared memory, or one buffer of it, in which a block stands.
+struct SharedArray {
+  mlir::Value array;        // !thread.shared<T>
+  mlir::Value first;        // i32 index of the block's first element; null: 0
+  LinearLayout layout;      // offset -> dims
+  mlir::Type element;
+};
+
+class Emitter {
+ public:
+  Emitter(tt::FuncOp source, mlir::OpBuilder &builder, const Capability &capability, const GpuOptions &options)
+      : source(source), builder(builder), capability(capability), options(options) {}
+
+  tt::FuncOp source;
+  mlir::OpBuilder &builder;
+  const Capability &capability;
+  const GpuOptions &options;
+  mlir::Location location = source.getLoc();  // of the operation being emitted
+
+  // What stands for a value of the tile level in a thread: one scalar, or one per register of its layout. Pointers are
+  // i64 addresses.
+  llvm::ArrayRef<mlir::Value> scalars(mlir::Value value);
+  mlir::Value scalar(mlir::Value value) { return scalars(value).front(); }
+  void bind(mlir::Value value, Scalars scalars);
+  SharedArray &memory(mlir::Value memory);
+  void bind_memory(mlir::Value value, SharedArray array);
+
+  // i32, made once at the function's entry.
+  mlir::Value lane();
+  mlir::Value warp();
+
+  // i32 arithmetic that folds constants as it goes. Null stands for 0.
+  mlir::Value constant(int64_t number);
+  mlir::Value add(mlir::Value left, mlir::Value right);
+  mlir::Value exclusive_or(mlir::Value left, mlir::Value right);
+  mlir::Value multiply(mlir::Value left, int64_t right);
+  mlir::Value and_constant(mlir::Value left, int64_t right);
+  mlir::Value shift_left(mlir::Value left, int64_t distance);
+
+  // The part of a linear map of (lane, warp) bits alone, along output `axis`: xor of the images of the bits that are
+  // set. Remembered for the function (the same map is emitted once); computed at the entry. Null: 0.
+  mlir::Value lane_part(const LinearLayout &layout, Axis axis);
+  // The index along `axis` of register `number` in `layout`: lane_part combined with the register's image; an addition
+  // with a constant where no bit is in both, so that addresses of registers differ by constants.
+  mlir::Value index_of(const LinearLayout &layout, int number, Axis axis);
+  // i1: this thread's copy is the one that counts where lanes or warps hold copies (stores, atomics, messages); null
+  // where all do.
+  mlir::Value owns(const LinearLayout &layout);
+
+  // Emits the operations of a block, without its terminator.
+  mlir::LogicalResult emit_block(mlir::Block &block);
+  mlir::LogicalResult emit(mlir::Operation *operation);
+
+ private:
+  llvm::DenseMap<mlir::Value, Scalars> scalars_;
+  llvm::DenseMap<mlir::Value, SharedArray> memories_;
+  mlir::Value lane_, warp_;
+};
+
+// Families. Each fails after a located error.
+mlir::LogicalResult emit_elementwise(Emitter &emitter, mlir::Operation *operation);  // arith, math, tt's pointwise and shape operations
+mlir::LogicalResult emit_memory(Emitter &emitter, mlir::Operation *operation);       // tt.load, tt.store, atomics
+mlir::LogicalResult emit_control(Emitter &emitter, mlir::Operation *operation);      // scf
+mlir::LogicalResult emit_conversion(Emitter &emitter, tile::ConvertLayoutOp conversion);
+mlir::LogicalResult emit_reduction(Emitter &emitter, tt::ReduceOp reduction);
+mlir::LogicalResult emit_scan(Emitter &emitter, tt::ScanOp scan);
+mlir::LogicalResult emit_shared(Emitter &emitter, mlir::Operation *operation);       // tile.alloc, views, local_load, local_store, copies
+mlir::LogicalResult emit_matrix(Emitter &emitter, tile::MmaOp product);
+mlir::LogicalResult emit_message(Emitter &emitter, mlir::Operation *operation);      // tt.print, tt.assert
+
+}  // namespace teeny::compiler::gpu
