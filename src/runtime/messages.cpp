@@ -223,7 +223,9 @@ ProgramMetadata read_metadata(const std::string& text) {
                                                text.substr(0, 80) + "', expected {…}" +
                                                "\nhelp: the compiler and the library may be of different builds");
   return {.entry = text_of(parsed, "entry"),
-          .arena_bytes = static_cast<std::uint64_t>(number_of(parsed, "arena_bytes", 0))};
+          .arena_bytes = static_cast<std::uint64_t>(number_of(parsed, "arena_bytes", 0)),
+          .threads = static_cast<unsigned>(number_of(parsed, "threads", 0)),
+          .shared_bytes = static_cast<std::uint64_t>(number_of(parsed, "shared_bytes", 0))};
 }
 
 std::string phases_text(const std::string& text) {

@@ -17,7 +17,7 @@ double Event::milliseconds_since(const Event& start) const {
     throw Error(ErrorCode::invalid_argument,
                 "milliseconds_since: both events must be recorded and done; got one that is not, expected two"
                 "\nhelp: call synchronize() on both first");
-  return (state_->seconds() - start.state_->seconds()) * 1000;
+  return state_->seconds_since(*start.state_) * 1000;
 }
 
 namespace {

@@ -11,6 +11,8 @@
 #include <mlir/Transforms/Passes.h>
 
 #include "compiler/analysis/print_analysis.hpp"
+#include "compiler/dialect/thread/thread.hpp"
+#include "compiler/dialect/tile/tile.hpp"
 #include "compiler/dialect/tt/tt.hpp"
 #include "compiler/dialect/ttg/ttg.hpp"
 #include "compiler/transforms/expand_exact.hpp"
@@ -24,7 +26,8 @@ using namespace mlir;
 
 void register_dialects(DialectRegistry& registry) {
   registry.insert<tt::TTDialect, ttg::TTGDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect,
-                  ub::UBDialect, cf::ControlFlowDialect, vector::VectorDialect, gpu::GPUDialect, LLVM::LLVMDialect>();
+                  ub::UBDialect, cf::ControlFlowDialect, vector::VectorDialect, mlir::gpu::GPUDialect, LLVM::LLVMDialect, func::FuncDialect,
+                  thread::ThreadDialect, tile::TileDialect>();
 }
 
 void register_passes() {

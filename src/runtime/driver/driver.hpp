@@ -51,7 +51,7 @@ class DriverEvent {
   virtual ~DriverEvent() = default;
   virtual bool done() = 0;
   virtual void synchronize() = 0;
-  virtual double seconds() = 0;  // on the device's clock; only where done()
+  virtual double seconds_since(DriverEvent& start) = 0;  // of the same device; both done()
 };
 
 // Ordered work. Members may be called from several threads. Work that fails makes the stream drop what follows up to
@@ -69,6 +69,8 @@ class DriverStream {
 struct ProgramMetadata {
   std::string entry;
   std::uint64_t arena_bytes = 0;
+  unsigned threads = 0;  // what follows is a GPU program's: gpu_program_abi.h
+  std::uint64_t shared_bytes = 0;
 };
 
 class DriverDevice {
@@ -80,6 +82,9 @@ class DriverDevice {
   virtual std::shared_ptr<DeviceMemory> allocate(std::uint64_t bytes) = 0;
   // Throws unsupported where programs cannot reach host memory.
   virtual std::shared_ptr<DeviceMemory> wrap(void* host, std::uint64_t bytes) = 0;
+  // Memory of the device, and a stream, that an engine already has. Throws unsupported where there is no such thing.
+  virtual std::shared_ptr<DeviceMemory> wrap_device(std::uint64_t address, std::uint64_t bytes);
+  virtual std::shared_ptr<DriverStream> wrap_stream(void* stream);
   // The host's pointer to an address of the memory, or null. What the host may write there counts as written.
   virtual void* host_pointer(DeviceMemory& memory, std::uint64_t address, std::uint64_t bytes) = 0;
   // Blocking; the caller has synchronised.
@@ -113,6 +118,7 @@ class Driver {
 // Every driver, the preferred first. A new kind of device adds its line in drivers.cpp.
 const std::vector<std::unique_ptr<Driver>>& drivers();
 
+std::unique_ptr<Driver> make_cuda_driver();
 std::unique_ptr<Driver> make_cpu_driver();
 std::unique_ptr<Driver> make_interpreter_driver();
 

@@ -24,9 +24,12 @@ class HostEvent final : public DriverEvent {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return done_; });
   }
-  double seconds() override {
+  double seconds_since(DriverEvent& start) override {
+    return std::chrono::duration<double>(time() - static_cast<HostEvent&>(start).time()).count();
+  }
+  std::chrono::steady_clock::time_point time() {
     const std::lock_guard lock(mutex_);
-    return std::chrono::duration<double>(time_.time_since_epoch()).count();
+    return time_;
   }
   void reach() {
     const std::lock_guard lock(mutex_);

@@ -1,0 +1,29 @@
+// What an engine already has on an NVIDIA GPU, as teeny's objects. No header of NVIDIA is needed: handles are passed as
+// they are in the CUDA driver API (the runtime API's streams and pointers are the same).
+//
+// Devices use the primary context of the GPU, which the CUDA runtime API, PyTorch and others use too. What is wrapped
+// stays the caller's and must outlive the wrapper and the work given through it. Members may be called from several
+// threads.
+#pragma once
+
+#include <cstdint>
+
+#include <teeny/buffer.hpp>
+#include <teeny/device.hpp>
+#include <teeny/stream.hpp>
+
+namespace teeny::cuda {
+
+// A CUstream of the device as a stream: launches are ordered with the engine's own work on it. Throws unsupported where
+// `device` is not CUDA's.
+TEENY_EXPORT Stream wrap_stream(const Device& device, void* stream);
+
+TEENY_EXPORT detail::BufferView wrap_memory(const Device& device, std::uint64_t address, std::uint64_t bytes);
+
+// `count` elements at a CUdeviceptr as a buffer, without a copy. Throws unsupported where `device` is not CUDA's.
+template <class T>
+Buffer<T> wrap_buffer(const Device& device, std::uint64_t address, std::size_t count) {
+  return Buffer<T>(wrap_memory(device, address, count * sizeof(T)));
+}
+
+}  // namespace teeny::cuda

@@ -1,0 +1,87 @@
+// NVIDIA's GPUs through their driver's library.
+#include <teeny/cuda.hpp>
+#include <teeny/error.hpp>
+
+#include "runtime/device_state.hpp"
+#include "runtime/driver/cuda/cuda_device.hpp"
+
+namespace teeny::runtime {
+
+namespace {
+
+using namespace cuda;
+
+int attribute(cuda::Device device, int which) {
+  int value = 0;
+  check(symbols()->device_attribute(&value, which, device), "cuDeviceGetAttribute");
+  return value;
+}
+
+// What programs are compiled for: the device's own architecture where the compiler knows it, with the instructions that
+// only it has; otherwise the newest plain one below it, which newer devices run too.
+std::string target_of(int major, int minor) {
+  const int number = major * 10 + minor;
+  std::string best = "sm_75";
+  for (int known : {80, 86, 87, 89, 90, 100, 103, 110, 120, 121})
+    if (known == number)
+      return "cuda:sm_" + std::to_string(known) + (known >= 90 ? "a" : "");
+    else if (known < number && known <= 90)
+      best = "sm_" + std::to_string(known);
+  return "cuda:" + best;
+}
+
+DeviceInfo describe(int index) {
+  const Symbols& cuda = *symbols();
+  cuda::Device device = 0;
+  check(cuda.device_get(&device, index), "cuDeviceGet");
+  char name[256] = {};
+  check(cuda.device_name(name, sizeof name, device), "cuDeviceGetName");
+  std::size_t memory = 0;
+  check(cuda.device_memory(&memory, device), "cuDeviceTotalMem");
+  return {.spec = "cuda:" + std::to_string(index),
+          .name = name,
+          .target = target_of(attribute(device, compute_major), attribute(device, compute_minor)),
+          .memory_bytes = memory,
+          .cache_bytes = static_cast<std::uint64_t>(attribute(device, l2_cache_bytes)) / 2,
+          .max_grid = {static_cast<std::uint64_t>(attribute(device, max_grid_x)),
+                       static_cast<std::uint64_t>(attribute(device, max_grid_y)),
+                       static_cast<std::uint64_t>(attribute(device, max_grid_z))},
+          .parallel = attribute(device, multiprocessors)};
+}
+
+class CudaDriver final : public Driver {
+ public:
+  std::string kind() const override { return "cuda"; }
+  std::vector<DeviceInfo> devices() override {
+    int count = 0;
+    if (symbols() == nullptr || symbols()->device_count(&count) != 0) return {};
+    std::vector<DeviceInfo> list;
+    for (int index = 0; index < count; ++index) list.push_back(describe(index));
+    return list;
+  }
+  std::unique_ptr<DriverDevice> open(int index) override {
+    return std::make_unique<CudaDevice>(index, describe(index));
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Driver> make_cuda_driver() { return std::make_unique<CudaDriver>(); }
+
+}  // namespace teeny::runtime
+
+namespace teeny::cuda {
+
+Stream wrap_stream(const Device& device, void* stream) {
+  return Stream(device.state()->driver->wrap_stream(stream), device.state());
+}
+
+detail::BufferView wrap_memory(const Device& device, std::uint64_t address, std::uint64_t bytes) {
+  detail::BufferView view{.memory = device.state()->driver->wrap_device(address, bytes),
+                          .device = device.state(),
+                          .address = address,
+                          .bytes = bytes};
+  return view;
+}
+
+}  // namespace teeny::cuda
