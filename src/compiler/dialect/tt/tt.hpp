@@ -51,7 +51,7 @@ inline llvm::ArrayRef<int64_t> shape_of(mlir::Type type) {
 // `element` in the shape of `like`, which may be a scalar.
 inline mlir::Type same_shape(mlir::Type like, mlir::Type element) {
   auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(like);
-  return tensor ? mlir::RankedTensorType::get(tensor.getShape(), element) : element;
+  return tensor ? mlir::Type(tensor.clone(element)) : element;
 }
 
 }  // namespace teeny::tt

@@ -2,10 +2,14 @@
 // and keeps what stands for what; the files beside this one emit one family of operations each.
 #pragma once
 
+#include <memory>
+#include <unordered_map>
+
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/SmallVector.h>
 #include <mlir/IR/Builders.h>
 
+#include "compiler/analysis/axis_info.hpp"
 #include "compiler/dialect/thread/thread.hpp"
 #include "compiler/gpu/gpu.hpp"
 
@@ -24,12 +28,13 @@ struct SharedArray {
 class Emitter {
  public:
   Emitter(tt::FuncOp source, mlir::OpBuilder &builder, const Capability &capability, const GpuOptions &options)
-      : source(source), builder(builder), capability(capability), options(options) {}
+      : source(source), builder(builder), capability(capability), options(options), axis_info(source) {}
 
   tt::FuncOp source;
   mlir::OpBuilder &builder;
   const Capability &capability;
   const GpuOptions &options;
+  AxisInfoAnalysis axis_info;  // of the source
   mlir::Location location = source.getLoc();  // of the operation being emitted
 
   // What stands for a value of the tile level in a thread: one scalar, or one per register of its layout. Pointers are
@@ -62,6 +67,34 @@ class Emitter {
   // where all do.
   mlir::Value owns(const LinearLayout &layout);
 
+  // A scalar as base + constant: what registers of one address or index have in common, and how they differ. `base` is
+  // null where the scalar is a constant. Signed index arithmetic is assumed not to overflow (axis_info.hpp).
+  struct Sum {
+    mlir::Value base;
+    int64_t constant = 0;
+  };
+  Sum sum(mlir::Value value) const;
+  mlir::Value materialise(const Sum &sum, mlir::Type type);
+  mlir::Value constant(mlir::TypedAttr number);
+
+  // The result of a pure operation on scalars; equal operations of one block and the blocks around it are made once.
+  // Additions, and what distributes over them, keep constants apart (sum()).
+  mlir::Value number(mlir::OperationName name, mlir::ValueRange operands, mlir::Type type,
+                     mlir::DictionaryAttr attributes = {});
+  template <typename Op>
+  mlir::Value make(mlir::ValueRange operands, mlir::Type type) {
+    return number(mlir::OperationName(Op::getOperationName(), builder.getContext()), operands, type);
+  }
+  // i1 and of two conditions; null stands for true.
+  mlir::Value both(mlir::Value left, mlir::Value right);
+
+  // Registers of a value: those of its layout, 1 for a scalar.
+  static int registers(mlir::Type type);
+  // What one of its elements is in a thread: pointers are i64.
+  static mlir::Type scalar_type(mlir::Type type);
+
+  // Emits the operations of a block of a region: what is made there stands for nothing outside.
+  mlir::LogicalResult emit_region(mlir::Block &block);
   // Emits the operations of a block, without its terminator.
   mlir::LogicalResult emit_block(mlir::Block &block);
   mlir::LogicalResult emit(mlir::Operation *operation);
@@ -69,6 +102,17 @@ class Emitter {
  private:
   llvm::DenseMap<mlir::Value, Scalars> scalars_;
   llvm::DenseMap<mlir::Value, SharedArray> memories_;
+  mlir::Value number_plain(mlir::OperationName name, mlir::ValueRange operands, mlir::Type type,
+                           mlir::DictionaryAttr attributes);
+  mlir::Value number_sum(llvm::StringRef name, mlir::ValueRange operands, mlir::Type type);
+  template <typename Body>
+  mlir::Value at_entry(Body body);
+
+  using Scope = std::unordered_multimap<size_t, mlir::Operation *>;
+  std::vector<Scope> scopes_ = std::vector<Scope>(2);  // of the entry, of the body, then of the regions around
+  mlir::Operation *entry_end_ = nullptr;               // what is computed at the entry stands before it
+  bool in_entry_ = false;
+  llvm::DenseMap<mlir::Value, Sum> sums_;
   mlir::Value lane_, warp_;
 };
 
