@@ -48,7 +48,7 @@ inline llvm::ArrayRef<int64_t> shape_of(mlir::Type type) {
   return tensor ? tensor.getShape() : llvm::ArrayRef<int64_t>();
 }
 
-// `element` in the shape of `like`, which may be a scalar.
+// `element` in the shape (and the layout) of `like`, which may be a scalar.
 inline mlir::Type same_shape(mlir::Type like, mlir::Type element) {
   auto tensor = llvm::dyn_cast<mlir::RankedTensorType>(like);
   return tensor ? mlir::Type(tensor.clone(element)) : element;
