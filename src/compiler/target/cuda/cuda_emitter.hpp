@@ -1,0 +1,76 @@
+// The state of one kernel's emission. Methods stand in files by subject: emit_llvm.cpp (function, control flow,
+// arithmetic), emit_memory.cpp (global and shared memory, atomics), emit_lanes.cpp (ids, shuffles, barriers).
+#pragma once
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/IR/IRBuilder.h>
+
+#include "compiler/cpu/elementwise.hpp"
+#include "compiler/target/cuda/cuda.hpp"
+
+namespace teeny::compiler::cuda {
+
+class CudaEmitter {
+ public:
+  CudaEmitter(llvm::Module& module, const Architecture& architecture, const gpu::GpuOptions& options)
+      : module_(module), context_(module.getContext()), builder_(context_), architecture_(architecture) {
+    arithmetic_.contract = options.contract;
+  }
+
+  void emit_kernel(mlir::func::FuncOp kernel, const gpu::GpuOptions& options);
+
+ private:
+  // ---- values
+  llvm::Type* type_of(mlir::Type type) { return cpu::value_type(type, context_); }
+  llvm::Value* value(mlir::Value value) { return values_.lookup(value); }
+  void bind(mlir::Value from, llvm::Value* to) { values_[from] = to; }
+  llvm::BasicBlock* block(const char* name);
+
+  // ---- emit_llvm.cpp
+  void emit_block(mlir::Block& block);
+  void emit(mlir::Operation& operation);
+  void emit_constant(mlir::arith::ConstantOp constant);
+  void emit_for(mlir::scf::ForOp loop);
+  void emit_while(mlir::scf::WhileOp loop);
+  void emit_if(mlir::scf::IfOp branch);
+
+  // ---- emit_memory.cpp
+  bool emit_memory(mlir::Operation& operation);
+  void emit_load(thread::LoadOp load);
+  void emit_store(thread::StoreOp store);
+  void emit_atomic(thread::AtomicRMWOp atomic);
+  void emit_compare_and_swap(thread::AtomicCASOp atomic);
+  void emit_shared_load(thread::SharedLoadOp load);
+  void emit_shared_store(thread::SharedStoreOp store);
+  void emit_shared_atomic(thread::SharedAtomicRMWOp atomic);
+  llvm::Value* global_pointer(mlir::Value address, std::int64_t offset);
+  llvm::Value* shared_pointer(mlir::Value array, mlir::Value index, std::int64_t offset);
+  llvm::Value* atomic_rmw(tt::RMWOp kind, llvm::Value* pointer, mlir::Type element, llvm::Value* value,
+                          llvm::AtomicOrdering ordering, llvm::SyncScope::ID scope);
+  // Runs `work` where the mask holds; its value, or zero.
+  llvm::Value* where(mlir::Value mask, llvm::function_ref<llvm::Value*()> work);
+  // Scalars as words of up to 32 bits (an access is a vector of them), and back.
+  struct Words {
+    unsigned bits = 32, count = 1;
+  };
+  static Words words_of(unsigned element_bits, unsigned count);
+  llvm::SmallVector<llvm::Value*> pack(mlir::ValueRange values, Words words);
+  void unpack(mlir::ValueRange results, llvm::ArrayRef<llvm::Value*> words);
+
+  // ---- emit_lanes.cpp
+  bool emit_lanes(mlir::Operation& operation);
+  llvm::Value* special_register(llvm::Intrinsic::ID id) { return builder_.CreateIntrinsic(id, llvm::ArrayRef<llvm::Type*>(), llvm::ArrayRef<llvm::Value*>()); }
+  llvm::Value* shuffle(thread::ShuffleKind kind, llvm::Value* word, llvm::Value* lane);
+  void emit_shuffle(thread::ShuffleOp shuffle);
+
+  llvm::Module& module_;
+  llvm::LLVMContext& context_;
+  cpu::Builder builder_;
+  const Architecture& architecture_;
+  cpu::CpuOptions arithmetic_;
+  llvm::Function* function_ = nullptr;
+  llvm::GlobalVariable* shared_ = nullptr;
+  llvm::DenseMap<mlir::Value, llvm::Value*> values_;
+};
+
+}  // namespace teeny::compiler::cuda

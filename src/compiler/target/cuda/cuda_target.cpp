@@ -1,0 +1,171 @@
+// Architectures, the LLVM back end, and the target as the pipeline sees it.
+#include <chrono>
+#include <mutex>
+
+#include <llvm/ADT/SmallString.h>
+#include <llvm/Analysis/CGSCCPassManager.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Transforms/InstCombine/InstCombine.h>
+#include <llvm/Transforms/Scalar/DCE.h>
+#include <llvm/Transforms/Scalar/EarlyCSE.h>
+#include <llvm/Transforms/Scalar/LICM.h>
+#include <llvm/Transforms/Scalar/LoopPassManager.h>
+#include <llvm/Transforms/Scalar/SimplifyCFG.h>
+
+#include <teeny/error.hpp>
+
+#include "compiler/target/cuda/cuda.hpp"
+
+namespace teeny::compiler::cuda {
+
+namespace {
+
+constexpr std::int64_t kibibyte = 1024;
+
+// Shared memory of one program: CUDA programming guide, "Technical specifications per compute capability" (the maximum
+// for one block). PTX versions: PTX ISA, "Target ISA notes".
+const Architecture architectures[] = {
+    {"sm_75", 75, 63, 64 * kibibyte},    {"sm_80", 80, 70, 163 * kibibyte},   {"sm_86", 86, 71, 99 * kibibyte},
+    {"sm_87", 87, 74, 163 * kibibyte},   {"sm_89", 89, 78, 99 * kibibyte},    {"sm_90", 90, 78, 227 * kibibyte},
+    {"sm_90a", 90, 80, 227 * kibibyte},  {"sm_100a", 100, 86, 227 * kibibyte}, {"sm_103a", 103, 88, 227 * kibibyte},
+    {"sm_110a", 110, 90, 227 * kibibyte}, {"sm_120a", 120, 87, 99 * kibibyte}, {"sm_121a", 121, 88, 99 * kibibyte}};
+
+void configure_llvm_once() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+  });
+}
+
+std::string print(const llvm::Module& module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, nullptr);
+  return text;
+}
+
+void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager components;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(components);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, components, modules);
+  llvm::FunctionPassManager passes;
+  passes.addPass(llvm::EarlyCSEPass(true));
+  passes.addPass(llvm::InstCombinePass());
+  passes.addPass(llvm::SimplifyCFGPass());
+  llvm::LoopPassManager loop_passes;
+  loop_passes.addPass(llvm::LICMPass(llvm::LICMOptions()));
+  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loop_passes), true));
+  passes.addPass(llvm::EarlyCSEPass(true));
+  passes.addPass(llvm::DCEPass());
+  for (llvm::Function& function : module)
+    if (!function.isDeclaration()) passes.run(function, functions);
+}
+
+class CudaTarget final : public GpuTarget {
+ public:
+  explicit CudaTarget(const Architecture& architecture)
+      : architecture_(architecture), capability_(capability_of(architecture)) {}
+
+  const gpu::Capability& capability() const override { return capability_; }
+
+  GpuProgram finish(mlir::ModuleOp, mlir::func::FuncOp kernel, const gpu::GpuOptions& options, bool want_llvm,
+                    bool want_assembly) const override {
+    GpuProgram program;
+    const auto timed = [&](const char* phase, auto&& work) {
+      const auto start = std::chrono::steady_clock::now();
+      auto result = work();
+      const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
+      program.phases.emplace_back(phase, spent.count());
+      return result;
+    };
+    llvm::LLVMContext context;
+    auto machine = make_target_machine(architecture_, options);
+    auto module = timed("emit", [&] { return emit_llvm(kernel, architecture_, options, context); });
+    module->setTargetTriple(machine->getTargetTriple());
+    module->setDataLayout(machine->createDataLayout());
+    timed("optimise", [&] { return optimise(*module, *machine), 0; });
+    if (want_llvm) program.llvm_text = print(*module);
+    const std::string ptx = timed("codegen", [&] { return emit_ptx(*module, *machine); });
+    if (want_assembly) program.assembly = ptx;
+    program.bytes.assign(ptx.begin(), ptx.end());
+    program.target = "cuda:" + architecture_.name;
+    program.format_version = std::to_string(architecture_.ptx / 10) + "." + std::to_string(architecture_.ptx % 10);
+    return program;
+  }
+
+ private:
+  const Architecture& architecture_;
+  const gpu::Capability capability_;
+};
+
+}  // namespace
+
+const Architecture& architecture_of(std::string_view name) {
+  std::string known;
+  for (const Architecture& architecture : architectures) {
+    if (architecture.name == name) return architecture;
+    known += (known.empty() ? "cuda:" : ", cuda:") + architecture.name;
+  }
+  throw Error(ErrorCode::invalid_argument, "target: names an architecture; got 'cuda:" + std::string(name) +
+                                               "', expected one of " + known +
+                                               "\nhelp: `teeny devices` prints this machine's");
+}
+
+gpu::Capability capability_of(const Architecture& architecture) {
+  gpu::Capability capability;
+  capability.target = "cuda:" + architecture.name;
+  capability.shared_bytes = architecture.shared_bytes;
+  capability.exact.truncates_to_bf16 = false;  // narrowed by integer arithmetic, the same on every architecture
+  return capability;
+}
+
+std::unique_ptr<llvm::TargetMachine> make_target_machine(const Architecture& architecture,
+                                                         const gpu::GpuOptions& options) {
+  configure_llvm_once();
+  const llvm::Triple triple("nvptx64-nvidia-cuda");
+  std::string message;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, message);
+  if (!target)
+    throw Error(ErrorCode::unsupported, "target: must be built into LLVM; got nvptx64: " + message +
+                                            "\nhelp: use an LLVM with this target");
+  llvm::TargetOptions target_options;
+  // Strict: products and sums are written so that the driver's assembler does not fuse them either.
+  target_options.AllowFPOpFusion = options.contract ? llvm::FPOpFusion::Fast : llvm::FPOpFusion::Strict;
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(triple, architecture.name, "+ptx" + std::to_string(architecture.ptx), target_options,
+                                  std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Default));
+}
+
+std::string emit_ptx(llvm::Module& module, llvm::TargetMachine& machine) {
+  llvm::SmallString<0> text;
+  llvm::raw_svector_ostream stream(text);  // outlives the pass manager
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile, true))
+    throw Error(ErrorCode::compile_failed, "compile: LLVM writes no PTX");
+  passes.run(module);
+  return std::string(text);
+}
+
+}  // namespace teeny::compiler::cuda
+
+namespace teeny::compiler {
+
+std::unique_ptr<GpuTarget> make_gpu_target(std::string_view target) {
+  if (!target.starts_with("cuda:")) return nullptr;
+  return std::make_unique<cuda::CudaTarget>(cuda::architecture_of(target.substr(5)));
+}
+
+}  // namespace teeny::compiler

@@ -1,0 +1,292 @@
+// Accesses to global and shared memory.
+#include <llvm/IR/InlineAsm.h>
+
+#include "compiler/target/cuda/cuda_emitter.hpp"
+
+namespace teeny::compiler::cuda {
+
+namespace {
+
+constexpr unsigned global_space = 1;
+
+unsigned bits_of(mlir::Type type) { return type.getIntOrFloatBitWidth(); }
+
+// The constraint letter of an inline assembly operand of so many bits.
+char letter_of(unsigned bits) { return bits == 64 ? 'l' : bits == 32 ? 'r' : 'h'; }
+
+// ".v4.b32", ".b16"
+std::string access_suffix(unsigned bits, unsigned count) {
+  return (count > 1 ? ".v" + std::to_string(count) : std::string()) + ".b" + std::to_string(bits);
+}
+
+// "{$0, $1}" or "$0"
+std::string operand_list(unsigned first, unsigned count) {
+  std::string text;
+  for (unsigned i = 0; i < count; ++i) text += (i ? ", $" : "$") + std::to_string(first + i);
+  return count > 1 ? "{" + text + "}" : text;
+}
+
+std::string load_policy(thread::LoadOp load) {
+  std::string text;
+  switch (load.getCache()) {
+    case tt::CacheModifier::CA: text = ".ca"; break;
+    case tt::CacheModifier::CG: text = ".cg"; break;
+    case tt::CacheModifier::CS: text = ".cs"; break;
+    case tt::CacheModifier::CV: text = ".cv"; break;
+    default: break;
+  }
+  return text;
+}
+
+llvm::AtomicOrdering ordering_of(tt::MemSemantic semantic) {
+  switch (semantic) {
+    case tt::MemSemantic::RELAXED: return llvm::AtomicOrdering::Monotonic;
+    case tt::MemSemantic::ACQUIRE: return llvm::AtomicOrdering::Acquire;
+    case tt::MemSemantic::RELEASE: return llvm::AtomicOrdering::Release;
+    case tt::MemSemantic::ACQUIRE_RELEASE: return llvm::AtomicOrdering::AcquireRelease;
+  }
+  return llvm::AtomicOrdering::AcquireRelease;
+}
+
+llvm::SyncScope::ID scope_of(tt::MemSyncScope scope, llvm::LLVMContext& context) {
+  if (scope == tt::MemSyncScope::SYSTEM) return llvm::SyncScope::System;
+  return context.getOrInsertSyncScopeID(scope == tt::MemSyncScope::CTA ? "block" : "device");
+}
+
+}  // namespace
+
+CudaEmitter::Words CudaEmitter::words_of(unsigned element_bits, unsigned count) {
+  const unsigned total = element_bits * count;
+  if (element_bits == 64) return {64, count};
+  return total <= 32 ? Words{total, 1} : Words{32, total / 32};
+}
+
+llvm::SmallVector<llvm::Value*> CudaEmitter::pack(mlir::ValueRange values, Words words) {
+  llvm::SmallVector<llvm::Value*> scalars;
+  for (mlir::Value scalar : values) {
+    llvm::Value* bits = value(scalar);
+    scalars.push_back(builder_.CreateBitCast(bits, builder_.getIntNTy(bits->getType()->getPrimitiveSizeInBits())));
+  }
+  const unsigned per_word = scalars.size() / words.count;
+  if (per_word == 1) return scalars;
+  llvm::SmallVector<llvm::Value*> packed;
+  auto* vector = llvm::FixedVectorType::get(scalars[0]->getType(), per_word);
+  for (unsigned word = 0; word < words.count; ++word) {
+    llvm::Value* group = llvm::PoisonValue::get(vector);
+    for (unsigned i = 0; i < per_word; ++i) group = builder_.CreateInsertElement(group, scalars[word * per_word + i], i);
+    packed.push_back(builder_.CreateBitCast(group, builder_.getIntNTy(words.bits)));
+  }
+  return packed;
+}
+
+void CudaEmitter::unpack(mlir::ValueRange results, llvm::ArrayRef<llvm::Value*> words) {
+  const unsigned per_word = results.size() / words.size(), bits = bits_of(results[0].getType());
+  for (auto [index, result] : llvm::enumerate(results)) {
+    llvm::Value* scalar = words[index / per_word];
+    if (per_word > 1) {
+      auto* vector = llvm::FixedVectorType::get(builder_.getIntNTy(bits), per_word);
+      scalar = builder_.CreateExtractElement(builder_.CreateBitCast(scalar, vector), index % per_word);
+    }
+    bind(result, builder_.CreateBitCast(scalar, type_of(result.getType())));
+  }
+}
+
+llvm::Value* CudaEmitter::global_pointer(mlir::Value address, std::int64_t offset) {
+  llvm::Value* bytes = value(address);
+  llvm::Value* pointer = builder_.CreateIntToPtr(bytes, builder_.getPtrTy(global_space));
+  return offset ? builder_.CreateConstGEP1_64(builder_.getInt8Ty(), pointer, offset) : pointer;
+}
+
+llvm::Value* CudaEmitter::shared_pointer(mlir::Value array, mlir::Value index, std::int64_t offset) {
+  auto reference = array.getDefiningOp<thread::SharedRefOp>();
+  llvm::Type* element = builder_.getIntNTy(bits_of(reference.getType().getElement()));
+  llvm::Value* start = builder_.CreateConstGEP1_32(builder_.getInt8Ty(), shared_, reference.getOffset());
+  llvm::Value* place = builder_.CreateGEP(element, start, value(index));
+  return offset ? builder_.CreateConstGEP1_32(element, place, offset) : place;
+}
+
+llvm::Value* CudaEmitter::where(mlir::Value mask, llvm::function_ref<llvm::Value*()> work) {
+  if (!mask) return work();
+  llvm::BasicBlock *from = builder_.GetInsertBlock(), *active = block("active"), *after = block("end");
+  builder_.CreateCondBr(value(mask), active, after);
+  builder_.SetInsertPoint(active);
+  llvm::Value* result = work();
+  llvm::BasicBlock* last = builder_.GetInsertBlock();
+  builder_.CreateBr(after);
+  builder_.SetInsertPoint(after);
+  if (!result || result->getType()->isVoidTy()) return nullptr;
+  llvm::PHINode* phi = builder_.CreatePHI(result->getType(), 2);
+  phi->addIncoming(llvm::Constant::getNullValue(result->getType()), from);
+  phi->addIncoming(result, last);
+  return phi;
+}
+
+bool CudaEmitter::emit_memory(mlir::Operation& operation) {
+  return llvm::TypeSwitch<mlir::Operation*, bool>(&operation)
+      .Case<thread::LoadOp>([&](auto op) { return emit_load(op), true; })
+      .Case<thread::StoreOp>([&](auto op) { return emit_store(op), true; })
+      .Case<thread::AtomicRMWOp>([&](auto op) { return emit_atomic(op), true; })
+      .Case<thread::AtomicCASOp>([&](auto op) { return emit_compare_and_swap(op), true; })
+      .Case<thread::SharedRefOp>([&](auto) { return true; })  // shared_pointer reads it
+      .Case<thread::SharedLoadOp>([&](auto op) { return emit_shared_load(op), true; })
+      .Case<thread::SharedStoreOp>([&](auto op) { return emit_shared_store(op), true; })
+      .Case<thread::SharedAtomicRMWOp>([&](auto op) { return emit_shared_atomic(op), true; })
+      .Default(false);
+}
+
+void CudaEmitter::emit_load(thread::LoadOp load) {
+  const Words words = words_of(bits_of(load.getResult(0).getType()), load.getNumResults());
+  llvm::Value* pointer = global_pointer(load.getAddress(), load.getOffset());
+  llvm::Type* word = builder_.getIntNTy(words.bits);
+  if (!load.getMask()) {
+    llvm::Type* type = words.count > 1 ? llvm::FixedVectorType::get(word, words.count) : word;
+    llvm::Value* loaded =
+        builder_.CreateAlignedLoad(type, pointer, llvm::Align(words.bits / 8 * words.count), load.getIsVolatile());
+    llvm::SmallVector<llvm::Value*> parts;
+    for (unsigned i = 0; i < words.count; ++i)
+      parts.push_back(words.count > 1 ? builder_.CreateExtractElement(loaded, i) : loaded);
+    return unpack(load.getResults(), parts);
+  }
+  // A predicated load: no branch, and what the mask leaves off keeps `other`.
+  llvm::SmallVector<llvm::Value*> others;
+  if (load.getOther().empty())
+    others.assign(words.count, llvm::Constant::getNullValue(word));
+  else
+    others = pack(load.getOther(), words);
+  const bool byte = words.bits == 8;  // there are no registers of 8 bits
+  llvm::Type* held = byte ? builder_.getInt16Ty() : word;
+  llvm::SmallVector<llvm::Value*> operands;
+  llvm::SmallVector<llvm::Type*> types;
+  std::string constraints;
+  for (unsigned i = 0; i < words.count; ++i) constraints += std::string(i ? ",=" : "=") + letter_of(words.bits);
+  constraints += ",l,b";
+  operands.push_back(builder_.CreatePtrToInt(pointer, builder_.getInt64Ty()));
+  operands.push_back(value(load.getMask()));
+  for (unsigned i = 0; i < words.count; ++i) {
+    constraints += "," + std::to_string(i);
+    operands.push_back(byte ? builder_.CreateZExt(others[i], held) : others[i]);
+  }
+  for (llvm::Value* operand : operands) types.push_back(operand->getType());
+  const std::string text = "@$" + std::to_string(words.count + 1) + " ld" + (load.getIsVolatile() ? ".volatile" : "") +
+                           ".global" + (load.getIsVolatile() ? "" : load_policy(load)) +
+                           access_suffix(words.bits, words.count) + " " + operand_list(0, words.count) + ", [$" +
+                           std::to_string(words.count) + "];";
+  llvm::Type* result = held;
+  if (words.count > 1)
+    result = llvm::StructType::get(context_, llvm::SmallVector<llvm::Type*>(words.count, held));
+  auto* assembly = llvm::InlineAsm::get(llvm::FunctionType::get(result, types, false), text, constraints, true);
+  llvm::Value* loaded = builder_.CreateCall(assembly, operands);
+  llvm::SmallVector<llvm::Value*> parts;
+  for (unsigned i = 0; i < words.count; ++i) {
+    llvm::Value* part = words.count > 1 ? builder_.CreateExtractValue(loaded, i) : loaded;
+    parts.push_back(byte ? builder_.CreateTrunc(part, word) : part);
+  }
+  unpack(load.getResults(), parts);
+}
+
+void CudaEmitter::emit_store(thread::StoreOp store) {
+  const Words words = words_of(bits_of(store.getValues()[0].getType()), store.getValues().size());
+  llvm::SmallVector<llvm::Value*> parts = pack(store.getValues(), words);
+  llvm::Value* pointer = global_pointer(store.getAddress(), store.getOffset());
+  if (!store.getMask()) {
+    llvm::Value* stored = parts[0];
+    if (words.count > 1) {
+      stored = llvm::PoisonValue::get(llvm::FixedVectorType::get(builder_.getIntNTy(words.bits), words.count));
+      for (auto [i, part] : llvm::enumerate(parts)) stored = builder_.CreateInsertElement(stored, part, i);
+    }
+    builder_.CreateAlignedStore(stored, pointer, llvm::Align(words.bits / 8 * words.count));
+    return;
+  }
+  llvm::SmallVector<llvm::Value*> operands = {builder_.CreatePtrToInt(pointer, builder_.getInt64Ty()),
+                                              value(store.getMask())};
+  std::string constraints = "l,b";
+  for (llvm::Value* part : parts) {
+    constraints += std::string(",") + letter_of(words.bits);
+    operands.push_back(words.bits == 8 ? builder_.CreateZExt(part, builder_.getInt16Ty()) : part);
+  }
+  constraints += ",~{memory}";
+  llvm::SmallVector<llvm::Type*> types;
+  for (llvm::Value* operand : operands) types.push_back(operand->getType());
+  const std::string text = "@$1 st.global" + access_suffix(words.bits, words.count) + " [$0], " +
+                           operand_list(2, words.count) + ";";
+  auto* type = llvm::FunctionType::get(builder_.getVoidTy(), types, false);
+  builder_.CreateCall(llvm::InlineAsm::get(type, text, constraints, true), operands);
+}
+
+llvm::Value* CudaEmitter::atomic_rmw(tt::RMWOp kind, llvm::Value* pointer, mlir::Type element, llvm::Value* operand,
+                                     llvm::AtomicOrdering ordering, llvm::SyncScope::ID scope) {
+  using Operation = llvm::AtomicRMWInst;
+  static constexpr Operation::BinOp operations[] = {
+      Operation::And,  Operation::Or,   Operation::Xor,  Operation::Add,  Operation::FAdd, Operation::Max, Operation::Min,
+      Operation::UMax, Operation::UMin, Operation::Xchg, Operation::FMax, Operation::FMin};
+  llvm::Type* held = operand->getType();
+  // 16-bit floats are held as their bits.
+  llvm::Type* real = element.isF16() ? builder_.getHalfTy() : element.isBF16() ? builder_.getBFloatTy() : held;
+  if (kind == tt::RMWOp::XCHG && real->isFloatingPointTy()) real = builder_.getIntNTy(bits_of(element));
+  llvm::Value* old = builder_.CreateAtomicRMW(operations[unsigned(kind) - 1], pointer,
+                                              builder_.CreateBitCast(operand, real), llvm::MaybeAlign(), ordering, scope);
+  return builder_.CreateBitCast(old, held);
+}
+
+void CudaEmitter::emit_atomic(thread::AtomicRMWOp atomic) {
+  llvm::Value* old = where(atomic.getMask(), [&] {
+    return atomic_rmw(atomic.getKind(), global_pointer(atomic.getAddress(), atomic.getOffset()),
+                      atomic.getValue().getType(), value(atomic.getValue()), ordering_of(atomic.getSem()),
+                      scope_of(atomic.getScope(), context_));
+  });
+  bind(atomic, old);
+}
+
+void CudaEmitter::emit_compare_and_swap(thread::AtomicCASOp atomic) {
+  llvm::Value* old = where(atomic.getMask(), [&]() -> llvm::Value* {
+    llvm::Type* held = value(atomic.getValue())->getType();
+    llvm::Type* bits = builder_.getIntNTy(held->getPrimitiveSizeInBits());
+    const llvm::AtomicOrdering ordering = ordering_of(atomic.getSem());
+    llvm::Value* pair = builder_.CreateAtomicCmpXchg(
+        global_pointer(atomic.getAddress(), atomic.getOffset()), builder_.CreateBitCast(value(atomic.getCompare()), bits),
+        builder_.CreateBitCast(value(atomic.getValue()), bits), llvm::MaybeAlign(), ordering,
+        llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(ordering), scope_of(atomic.getScope(), context_));
+    return builder_.CreateBitCast(builder_.CreateExtractValue(pair, 0), held);
+  });
+  bind(atomic, old);
+}
+
+void CudaEmitter::emit_shared_load(thread::SharedLoadOp load) {
+  const Words words = words_of(bits_of(load.getResult(0).getType()), load.getNumResults());
+  llvm::Type* word = builder_.getIntNTy(words.bits);
+  llvm::Type* type = words.count > 1 ? llvm::FixedVectorType::get(word, words.count) : word;
+  llvm::Value* loaded = where(load.getMask(), [&]() -> llvm::Value* {
+    return builder_.CreateAlignedLoad(type, shared_pointer(load.getArray(), load.getIndex(), load.getOffset()),
+                                      llvm::Align(words.bits / 8 * words.count));
+  });
+  llvm::SmallVector<llvm::Value*> parts;
+  for (unsigned i = 0; i < words.count; ++i)
+    parts.push_back(words.count > 1 ? builder_.CreateExtractElement(loaded, i) : loaded);
+  unpack(load.getResults(), parts);
+}
+
+void CudaEmitter::emit_shared_store(thread::SharedStoreOp store) {
+  const Words words = words_of(bits_of(store.getValues()[0].getType()), store.getValues().size());
+  llvm::SmallVector<llvm::Value*> parts = pack(store.getValues(), words);
+  llvm::Value* stored = parts[0];
+  if (words.count > 1) {
+    stored = llvm::PoisonValue::get(llvm::FixedVectorType::get(builder_.getIntNTy(words.bits), words.count));
+    for (auto [i, part] : llvm::enumerate(parts)) stored = builder_.CreateInsertElement(stored, part, i);
+  }
+  where(store.getMask(), [&]() -> llvm::Value* {
+    builder_.CreateAlignedStore(stored, shared_pointer(store.getArray(), store.getIndex(), store.getOffset()),
+                                llvm::Align(words.bits / 8 * words.count));
+    return nullptr;
+  });
+}
+
+void CudaEmitter::emit_shared_atomic(thread::SharedAtomicRMWOp atomic) {
+  llvm::Value* old = where(atomic.getMask(), [&] {
+    return atomic_rmw(atomic.getKind(), shared_pointer(atomic.getArray(), atomic.getIndex(), atomic.getOffset()),
+                      atomic.getValue().getType(), value(atomic.getValue()), llvm::AtomicOrdering::Monotonic,
+                      context_.getOrInsertSyncScopeID("block"));
+  });
+  bind(atomic, old);
+}
+
+}  // namespace teeny::compiler::cuda
