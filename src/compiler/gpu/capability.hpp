@@ -56,9 +56,7 @@ struct Capability {
   bool has_copy_async() const { return !copy_async_bytes.empty(); }
 };
 
-// The capability of a target text: "cuda:sm_90a", and for the simulator the same behind "simulator:", or
-// "simulator:lanes1", "simulator:lanes8", "simulator:lanes32", "simulator:lanes64" (form lanes alone, no copy_async).
-// Throws teeny::Error (invalid_argument) that lists what is known.
+// The capability of a target text: "cuda:sm_90a". Throws teeny::Error (invalid_argument) that lists what is known.
 Capability capability_of(std::string_view target);
 
 }  // namespace teeny::compiler::gpu

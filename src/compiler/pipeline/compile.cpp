@@ -15,6 +15,7 @@
 #include "compiler/analysis/fact_relevance.hpp"
 #include "compiler/import/import_trace.hpp"
 #include "compiler/pipeline/cpu_program.hpp"
+#include "compiler/pipeline/gpu_program.hpp"
 #include "compiler/pipeline/isolated.hpp"
 #include "compiler/pipeline/stages.hpp"
 #include "lang/trace.hpp"
@@ -29,6 +30,7 @@ struct Compilation {
   CompileOutput output;
   nlohmann::json phases = nlohmann::json::object();
   nlohmann::json details = nlohmann::json::object();
+  std::unique_ptr<GpuTarget> gpu;  // null: the target is no GPU
 
   // Runs a phase and adds its milliseconds to the phase table.
   template <class Work>
@@ -99,7 +101,7 @@ nlohmann::json describe_arguments(tt::FuncOp function) {
 bool target_uses(std::string_view target, const teeny_fact& fact) {
   if (target == "interpreter") return false;
   if (target.starts_with("cpu")) return fact.kind == TEENY_FACT_EQUALS_ONE || fact.kind == TEENY_FACT_EXCEEDS_CACHE;
-  return true;
+  return fact.kind != TEENY_FACT_EXCEEDS_CACHE;
 }
 
 // Triton text may leave the facts to attributes of the arguments; a trace's facts come with the request.
@@ -118,7 +120,12 @@ mlir::OwningOpRef<mlir::ModuleOp> prepare(Compilation& job, mlir::MLIRContext& c
       throw Error(ErrorCode::invalid_argument, "compile: a fact of the request fits none of the kernel's arguments");
   });
   // The interpreter gives every operation its meaning itself: it must see a division by zero, and knows exp's radius.
-  if (job.input.target != "interpreter") job.phase("expand", [&] { expand(*module); });
+  if (job.input.target != "interpreter") {
+    const bool gpu = job.gpu != nullptr;
+    const MathFacts math = gpu ? job.gpu->capability().math : MathFacts{};
+    const ExactFacts exact = gpu ? job.gpu->capability().exact : ExactFacts{};
+    job.phase("expand", [&] { expand(*module, math, exact); });
+  }
   if (job.dumps("tt")) job.dump("tt", text_of(*module));
   return module;
 }
@@ -143,6 +150,18 @@ void make_cpu_program(Compilation& job, mlir::ModuleOp module) {
   job.output.program = std::move(program.shared_object);
 }
 
+void make_gpu_program(Compilation& job, mlir::ModuleOp module) {
+  const auto dump = [&](llvm::StringRef stage) {
+    if (job.dumps(stage.str())) job.dump(stage.str(), text_of(module));
+  };
+  GpuProgram program = build_gpu_program(module, *job.gpu, job.input.options, dump, job.dumps("llvm"),
+                                         job.dumps("asm") || job.dumps("ptx"), job.details);
+  for (auto& [name, milliseconds] : program.phases) job.phases[name] = milliseconds;
+  if (!program.llvm_text.empty()) job.dump("llvm", program.llvm_text);
+  if (!program.assembly.empty()) job.dump(job.dumps("ptx") ? "ptx" : "asm", program.assembly);
+  job.output.program = std::move(program.bytes);
+}
+
 // A located message of MLIR says more than the summary thrown after it.
 void report(DiagnosticLog& log, const std::exception& error) {
   if (log.has_error()) return;
@@ -156,6 +175,7 @@ void compile_here(Compilation& job) {
   load_dialects(*context);
   DiagnosticLog log(*context);
   try {
+    job.gpu = make_gpu_target(job.input.target);
     auto module = prepare(job, *context);
     std::string_view target = job.input.target;
     if (job.input.analyse_only) {
@@ -164,10 +184,12 @@ void compile_here(Compilation& job) {
       make_interpreter_program(job, *module);
     else if (target == "cpu" || target.starts_with("cpu:"))
       make_cpu_program(job, *module);
+    else if (job.gpu)
+      make_gpu_program(job, *module);
     else
       throw Error(ErrorCode::unsupported,
                   "compile: unknown target; got '" + job.input.target +
-                      "', expected cpu:… or interpreter\nhelp: `teeny devices` lists the targets of this machine");
+                      "', expected cpu:…, cuda:… or interpreter\nhelp: `teeny devices` lists the targets of this machine");
     job.output.ok = !log.has_error();
   } catch (const std::exception& error) {
     report(log, error);

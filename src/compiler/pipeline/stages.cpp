@@ -11,6 +11,7 @@
 
 #include <teeny/error.hpp>
 
+#include "compiler/dialect/tile/tile.hpp"
 #include "compiler/dialect/tt/tt.hpp"
 #include "compiler/transforms/expand_exact.hpp"
 #include "compiler/transforms/expand_math.hpp"
@@ -36,7 +37,8 @@ void load_dialects(mlir::MLIRContext& context) {
   register_dialects(registry);  // what only text files hold is loaded when it is met
   context.appendDialectRegistry(registry);
   context.loadDialect<tt::TTDialect, mlir::arith::ArithDialect, mlir::cf::ControlFlowDialect, mlir::LLVM::LLVMDialect,
-                      mlir::math::MathDialect, mlir::scf::SCFDialect, mlir::ub::UBDialect>();
+                      mlir::math::MathDialect, mlir::scf::SCFDialect, mlir::ub::UBDialect, mlir::func::FuncDialect,
+                      thread::ThreadDialect, tile::TileDialect>();
 }
 
 void legalise_text(mlir::ModuleOp module) {
@@ -47,9 +49,9 @@ void clean_up(mlir::ModuleOp module) {
   run(module, [](mlir::PassManager& manager) { add_clean_up(manager); });
 }
 
-void expand(mlir::ModuleOp module) {
+void expand(mlir::ModuleOp module, const MathFacts& math, const ExactFacts& exact) {
   // In this order: the functions of 16-bit types end in conversions that must be exact too.
-  if (mlir::failed(expand_math(module, MathFacts{})) || mlir::failed(expand_exact(module, ExactFacts{})))
+  if (mlir::failed(expand_math(module, math)) || mlir::failed(expand_exact(module, exact)))
     throw Error(ErrorCode::compile_failed, "compile: the kernel's arithmetic could not be written out");
   run(module, [](mlir::PassManager& manager) {
     manager.addPass(mlir::createCanonicalizerPass());

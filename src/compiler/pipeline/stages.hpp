@@ -3,6 +3,9 @@
 
 #include <mlir/IR/BuiltinOps.h>
 
+#include "compiler/transforms/expand_exact.hpp"
+#include "compiler/transforms/expand_math.hpp"
+
 namespace teeny::compiler {
 
 // Loads every dialect that a module may hold at any stage.
@@ -16,6 +19,6 @@ void clean_up(mlir::ModuleOp module);
 
 // What machines leave undefined and the mathematical functions, written out in arithmetic; then clean again. Throws
 // teeny::Error.
-void expand(mlir::ModuleOp module);
+void expand(mlir::ModuleOp module, const MathFacts& math, const ExactFacts& exact);
 
 }  // namespace teeny::compiler

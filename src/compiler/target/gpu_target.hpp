@@ -29,7 +29,7 @@ class GpuTarget {
                             bool want_llvm, bool want_assembly) const = 0;
 };
 
-// The target of a text ("cuda:sm_90a", "simulator:…"), or null where its kind is no GPU's. Throws teeny::Error for an
+// The target of a text ("cuda:sm_90a"), or null where its kind is no GPU's. Throws teeny::Error for an
 // architecture that its kind does not have.
 std::unique_ptr<GpuTarget> make_gpu_target(std::string_view target);
 

@@ -21,6 +21,7 @@ struct Architecture {
 
 // Throws teeny::Error (invalid_argument) that lists the architectures known.
 const Architecture& architecture_of(std::string_view name);
+std::unique_ptr<GpuTarget> make_target(const Architecture& architecture);
 gpu::Capability capability_of(const Architecture& architecture);
 
 // LLVM IR of a kernel: one function of the kernel calling convention. Throws teeny::Error (unsupported) for an operation

@@ -159,13 +159,8 @@ std::string emit_ptx(llvm::Module& module, llvm::TargetMachine& machine) {
   return std::string(text);
 }
 
-}  // namespace teeny::compiler::cuda
-
-namespace teeny::compiler {
-
-std::unique_ptr<GpuTarget> make_gpu_target(std::string_view target) {
-  if (!target.starts_with("cuda:")) return nullptr;
-  return std::make_unique<cuda::CudaTarget>(cuda::architecture_of(target.substr(5)));
+std::unique_ptr<GpuTarget> make_target(const Architecture& architecture) {
+  return std::make_unique<CudaTarget>(architecture);
 }
 
-}  // namespace teeny::compiler
+}  // namespace teeny::compiler::cuda

@@ -1,0 +1,186 @@
+// Barriers where accesses of different lanes to the same memory would otherwise be unordered.
+//
+// A forward walk over structured control flow keeps what has been read and written since the last barrier; before an
+// operation that meets it, a barrier is inserted. Shared memory is told apart by byte ranges. For global memory the
+// language orders only accesses by the same element position: those are of one lane where both accesses have one
+// layout, and need a barrier where the layouts differ or a scalar is involved, which one lane writes and all read.
+#include <vector>
+
+#include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/IR/Builders.h>
+
+#include "compiler/gpu/gpu.hpp"
+
+namespace teeny::compiler::gpu {
+
+using namespace mlir;
+
+namespace {
+
+struct SharedAccess {
+  int64_t begin = 0, end = 0;
+  bool writes = false;
+  bool operator==(const SharedAccess&) const = default;
+};
+struct GlobalAccess {
+  Attribute layout;  // null: a scalar
+  bool writes = false;
+  bool operator==(const GlobalAccess&) const = default;
+};
+
+// Sets of accesses; small, so that a list without repeats will do.
+template <class Access>
+bool add(std::vector<Access>& list, const Access& access) {
+  if (llvm::is_contained(list, access)) return false;
+  list.push_back(access);
+  return true;
+}
+
+struct Pending {
+  std::vector<SharedAccess> shared;
+  std::vector<GlobalAccess> global;
+  bool join(const Pending& other) {
+    bool changed = false;
+    for (const SharedAccess& access : other.shared) changed |= add(shared, access);
+    for (const GlobalAccess& access : other.global) changed |= add(global, access);
+    return changed;
+  }
+};
+
+bool conflicts(const SharedAccess& a, const SharedAccess& b) {
+  return (a.writes || b.writes) && a.begin < b.end && b.begin < a.end;
+}
+bool conflicts(const GlobalAccess& a, const GlobalAccess& b) {
+  if (!a.writes && !b.writes) return false;
+  if (a.layout != b.layout) return true;
+  return !a.layout && !(a.writes && b.writes);  // one lane makes all scalar writes
+}
+
+class BarrierInserter {
+ public:
+  explicit BarrierInserter(const Capability& capability) : capability_(capability) {}
+
+  void visit(Block& block, Pending& pending) {
+    for (Operation& operation : llvm::make_early_inc_range(block)) visit(operation, pending);
+  }
+
+ private:
+  void visit(Operation& operation, Pending& pending) {
+    if (auto loop = dyn_cast<scf::ForOp>(operation)) return visit_loop({loop.getBody()}, pending);
+    if (auto loop = dyn_cast<scf::WhileOp>(operation))
+      return visit_loop({loop.getBeforeBody(), loop.getAfterBody()}, pending);
+    if (auto branch = dyn_cast<scf::IfOp>(operation)) {
+      Pending otherwise = pending;
+      visit(branch.getThenRegion().front(), pending);
+      if (!branch.getElseRegion().empty()) visit(branch.getElseRegion().front(), otherwise);
+      pending.join(otherwise);
+      return;
+    }
+    if (isa<tt::BarrierOp>(operation)) {
+      OpBuilder builder(&operation);
+      tile::BarrierOp::create(builder, operation.getLoc(), thread::BarrierMemory::BOTH);
+      operation.erase();
+      pending = {};
+      return;
+    }
+    if (auto barrier = dyn_cast<tile::BarrierOp>(operation)) {
+      if (barrier.getMemory() != thread::BarrierMemory::GLOBAL) pending.shared.clear();
+      if (barrier.getMemory() != thread::BarrierMemory::SHARED) pending.global.clear();
+      return;
+    }
+    access(operation, pending);
+  }
+
+  // What the end of an iteration leaves pending is there at the start of the next.
+  void visit_loop(llvm::ArrayRef<Block*> blocks, Pending& pending) {
+    while (true) {
+      Pending after = pending;
+      for (Block* block : blocks) visit(*block, after);
+      if (!pending.join(after)) break;
+    }
+  }
+
+  void access(Operation& operation, Pending& pending) {
+    Pending before = accesses_of(operation);
+    bool shared = false, global = false;
+    for (const SharedAccess& now : before.shared)
+      for (const SharedAccess& earlier : pending.shared) shared |= conflicts(earlier, now);
+    for (const GlobalAccess& now : before.global)
+      for (const GlobalAccess& earlier : pending.global) global |= conflicts(earlier, now);
+    if (shared || global) {
+      OpBuilder builder(&operation);
+      const auto memory = shared && global ? thread::BarrierMemory::BOTH
+                          : shared         ? thread::BarrierMemory::SHARED
+                                           : thread::BarrierMemory::GLOBAL;
+      tile::BarrierOp::create(builder, operation.getLoc(), memory);
+      if (shared) pending.shared.clear();
+      if (global) pending.global.clear();
+    }
+    pending.join(before);
+  }
+
+  Pending accesses_of(Operation& operation) {
+    Pending result;
+    if (auto offsets = operation.getAttrOfType<DenseI64ArrayAttr>(scratch_offsets_attribute)) {
+      // Written, a barrier of its own, then read: to what comes before it is a write, to what comes after a read, and
+      // a write is the stronger of the two.
+      auto scratch = scratch_of(&operation, capability_);
+      for (auto [offset, part] : llvm::zip(offsets.asArrayRef(), scratch))
+        result.shared.push_back(
+            {offset, offset + part.elements * int64_t((part.element.getIntOrFloatBitWidth() + 7) / 8), true});
+    }
+    if (auto allocation = dyn_cast<tile::AllocOp>(operation)) {
+      if (allocation.getInitial()) result.shared.push_back(range_of(allocation, true));
+    } else if (auto load = dyn_cast<tile::LocalLoadOp>(operation)) {
+      result.shared.push_back(range_of(load.getMemory(), false));
+    } else if (auto store = dyn_cast<tile::LocalStoreOp>(operation)) {
+      result.shared.push_back(range_of(store.getMemory(), true));
+    } else if (auto product = dyn_cast<tile::MmaOp>(operation)) {
+      for (Value operand : {product.getA(), product.getB()})
+        if (isa<tile::MemType>(operand.getType())) result.shared.push_back(range_of(operand, false));
+    } else if (auto load = dyn_cast<tt::LoadOp>(operation)) {
+      result.global.push_back({layout_of(load.getType()), load.getIsVolatile()});
+    } else if (auto store = dyn_cast<tt::StoreOp>(operation)) {
+      result.global.push_back({layout_of(store.getValue().getType()), true});
+    } else if (isa<tt::AtomicRMWOp, tt::AtomicCASOp>(operation)) {
+      result.global.push_back({layout_of(operation.getResult(0).getType()), true});
+    }
+    return result;
+  }
+
+  static Attribute layout_of(Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor ? tensor.getEncoding() : Attribute();
+  }
+
+  // All buffers of what a view shows a part of.
+  static SharedAccess range_of(Value memory, bool writes) {
+    while (Operation* view = memory.getDefiningOp()) {
+      if (auto buffer = dyn_cast<tile::ViewBufferOp>(view))
+        memory = buffer.getMemory();
+      else if (auto transposed = dyn_cast<tile::ViewTransOp>(view))
+        memory = transposed.getMemory();
+      else
+        break;
+    }
+    auto allocation = memory.getDefiningOp<tile::AllocOp>();
+    if (!allocation) return {0, std::numeric_limits<int64_t>::max(), writes};
+    tile::MemType type = allocation.getType();
+    const int64_t bytes = type.elements() * std::max<int64_t>(type.getBuffers(), 1) *
+                          int64_t((type.getElement().getIntOrFloatBitWidth() + 7) / 8);
+    const int64_t begin = static_cast<int64_t>(allocation.getOffset().value_or(0));
+    return {begin, begin + bytes, writes};
+  }
+
+  const Capability& capability_;
+};
+
+}  // namespace
+
+LogicalResult insert_barriers(tt::FuncOp function, const Capability& capability) {
+  Pending pending;
+  BarrierInserter(capability).visit(function.getBody().front(), pending);
+  return success();
+}
+
+}  // namespace teeny::compiler::gpu

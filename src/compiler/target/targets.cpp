@@ -1,0 +1,27 @@
+// Targets by their text.
+#include <teeny/error.hpp>
+
+#include "compiler/target/cuda/cuda.hpp"
+#include "compiler/target/gpu_target.hpp"
+
+namespace teeny::compiler {
+
+std::unique_ptr<GpuTarget> make_gpu_target(std::string_view target) {
+  if (target.starts_with("cuda:")) return cuda::make_target(cuda::architecture_of(target.substr(5)));
+  return nullptr;
+}
+
+gpu::Capability gpu::capability_of(std::string_view target) {
+  if (auto found = make_gpu_target(target)) return found->capability();
+  throw Error(ErrorCode::invalid_argument, "target: names a GPU; got '" + std::string(target) +
+                                               "', expected a text like cuda:sm_90a\nhelp: `teeny devices` prints "
+                                               "this machine's");
+}
+
+const gpu::MatrixUnit* gpu::Capability::unit(std::string_view name) const {
+  for (const MatrixUnit& unit : units)
+    if (unit.name == name) return &unit;
+  return nullptr;
+}
+
+}  // namespace teeny::compiler
