@@ -6,6 +6,7 @@
 
 #include "compiler/analysis/axis_info.hpp"
 #include "compiler/analysis/block_recovery.hpp"
+#include "compiler/analysis/mask_bounds.hpp"
 
 namespace teeny::compiler {
 
@@ -19,7 +20,7 @@ constexpr int64_t wanted_divisibility = 16;
 
 class Relevance {
  public:
-  explicit Relevance(tt::FuncOp function) : function_(function), blocks_(function) {}
+  explicit Relevance(tt::FuncOp function) : function_(function), blocks_(function), masks_(blocks_) {}
 
   SmallVector<teeny_fact> run() {
     has_dot_ = function_.walk([](tt::DotOp) { return WalkResult::interrupt(); }).wasInterrupted();
@@ -76,6 +77,7 @@ class Relevance {
     bool vectors = visit_strides(*block, score);
     auto base = argument_number(block->base);
     if (vectors) visit_divisibility(*block, base, score);
+    if (vectors) visit_bounds(operation, *block, score);
     if (!base) return;
     if (!isa<tt::StoreOp, tt::DescriptorStoreOp>(operation)) loaded_.insert(*base);
     else if (vectors && !has_dot_) stored_[*base] += score;
@@ -116,6 +118,18 @@ class Relevance {
       if (!term.depends_on(block.rank() - 1)) visit_multiples(term.scale, score);
   }
 
+  // A vector stands under one bit of its mask where the bound along it is a multiple.
+  void visit_bounds(Operation *operation, const BlockAccess &block, double score) {
+    auto bounds = masks_.of_access(operation);
+    if (!bounds || bounds->dimensions.size() != block.rank()) return;
+    for (unsigned d = 0; d < block.rank(); ++d) {
+      const ScalarExpression *step = step_along(block, d);
+      if (!step || !(step->constant() == 1 || (!step->constant() && d + 1 == block.rank()))) continue;
+      for (const ScalarExpression &high : bounds->dimensions[d].highs) visit_multiples(high, score);
+      for (const ScalarExpression &low : bounds->dimensions[d].lows) visit_multiples(low, score);
+    }
+  }
+
   // Arguments that are factors of addends not known to be multiples of 16.
   void visit_multiples(const ScalarExpression &expression, double score) {
     for (const Monomial &monomial : expression.monomials()) {
@@ -134,6 +148,7 @@ class Relevance {
 
   tt::FuncOp function_;
   BlockRecovery blocks_;
+  MaskBoundsAnalysis masks_;
   bool has_dot_ = false;
   std::map<std::pair<Use, unsigned>, double> scores_;
   std::map<unsigned, double> stored_;

@@ -26,6 +26,11 @@ LogicalResult check_extents(Operation* operation) {
 LogicalResult prepare(tt::FuncOp function, const Capability&, const GpuOptions&) {
   cpu::lower_descriptors(function);
   WalkResult walked = function.walk([](Operation* operation) {
+    if (isa<tt::DotOp>(operation)) {
+      operation->emitOpError("rule: the device must have a way to run it; got a dot for a GPU").attachNote()
+          << "help: run it on the CPU";
+      return WalkResult::interrupt();
+    }
     return failed(check_extents(operation)) ? WalkResult::interrupt() : WalkResult::advance();
   });
   return failure(walked.wasInterrupted());

@@ -6,6 +6,18 @@
 
 namespace teeny::compiler {
 
+namespace {
+
+// Kernels are named as C++ spells them; assemblers take letters, digits and '_'.
+std::string symbol_of(llvm::StringRef name) {
+  std::string symbol = name.str();
+  for (char& c : symbol)
+    if (!llvm::isAlnum(c)) c = '_';
+  return symbol.empty() || llvm::isDigit(symbol[0]) ? "_" + symbol : symbol;
+}
+
+}  // namespace
+
 GpuProgram build_gpu_program(mlir::ModuleOp module, const GpuTarget& target, const teeny_compile_options& options,
                              const std::function<void(llvm::StringRef stage)>& dump, bool want_llvm,
                              bool want_assembly, nlohmann::json& details) {
@@ -19,6 +31,7 @@ GpuProgram build_gpu_program(mlir::ModuleOp module, const GpuTarget& target, con
   mlir::func::FuncOp kernel = gpu::lower(module, target.capability(), gpu_options, dump);
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
   if (!kernel) throw Error(ErrorCode::compile_failed, "compile: the kernel could not be lowered for a GPU");
+  kernel.setName(symbol_of(kernel.getName()));
   GpuProgram program = target.finish(module, kernel, gpu_options, want_llvm, want_assembly);
   program.phases.insert(program.phases.begin(), {"lower", spent.count()});
   const auto number = [&](llvm::StringRef name, std::int64_t otherwise) {

@@ -1,0 +1,109 @@
+// Kernels for NVIDIA's architectures: what is compiled must be accepted by ptxas, and what is not must be refused by name.
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include <teeny/tl.hpp>
+
+#include "compiler/pipeline/compile.hpp"
+#include "kernels/suite.hpp"
+
+namespace teeny::compiler {
+namespace {
+
+CompileOutput compile_for(const teeny::detail::RecordedKernel& kernel, const std::string& target,
+                          std::vector<teeny_fact> facts = {}) {
+  CompileInput input;
+  const auto body = kernel.body();
+  input.body.assign(body.begin(), body.end());
+  input.kernel = "kernel";
+  input.target = target;
+  input.facts = std::move(facts);
+  return compile(std::move(input));
+}
+
+std::string errors_of(const CompileOutput& output) {
+  std::string text;
+  for (const CompileMessage& message : output.messages) text += message.message + "\n";
+  return text;
+}
+
+std::string find_ptxas() {
+  for (const char* place : {"ptxas", "/usr/local/cuda/bin/ptxas"})
+    if (std::system((std::string("command -v ") + place + " >/dev/null 2>&1").c_str()) == 0) return place;
+  return {};
+}
+
+// What ptxas says of a program; empty: it takes it without a spill.
+std::string assemble(const std::string& ptxas, const CompileOutput& output) {
+  const auto metadata = nlohmann::json::parse(output.metadata);
+  const std::string architecture = metadata.at("target").get<std::string>().substr(5);
+  const std::string path = testing::TempDir() + "teeny_" + std::to_string(getpid()) + ".ptx";
+  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(output.program.data()), output.program.size());
+  const std::string line = ptxas + " -arch=" + architecture + " --warn-on-spills " + path + " -o /dev/null 2>&1";
+  std::string said;
+  FILE* pipe = popen(line.c_str(), "r");
+  if (!pipe) return "ptxas could not be started";
+  char buffer[512];
+  while (std::fgets(buffer, sizeof buffer, pipe)) said += buffer;
+  const int status = pclose(pipe);
+  unlink(path.c_str());
+  return status == 0 && said.find("spill") == std::string::npos ? "" : said;
+}
+
+// Every kernel of the suite for one architecture: compiled programs assemble, the rest is refused with a reason.
+void check_suite(const std::string& target) {
+  const std::string ptxas = find_ptxas();
+  int compiled = 0, refused = 0;
+  kernels::for_each_recording([&](const char* name, const auto& recording) {
+    CompileOutput output = compile_for(*recording, target);
+    if (!output.ok) {
+      ++refused;
+      EXPECT_NE(errors_of(output).find("got "), std::string::npos) << name << ": " << errors_of(output);
+      std::printf("%s: %s refused: %s\n", target.c_str(), name, errors_of(output).substr(0, 160).c_str());
+      return;
+    }
+    ++compiled;
+    if (!ptxas.empty()) EXPECT_EQ(assemble(ptxas, output), "") << name << " for " << target;
+  });
+  std::printf("%s: %d compiled%s, %d refused\n", target.c_str(), compiled,
+              ptxas.empty() ? " (not assembled: no ptxas here)" : " and assembled", refused);
+  EXPECT_GT(compiled, 0);
+}
+
+TEST(Cuda, SuiteAssemblesForSm75) { check_suite("cuda:sm_75"); }
+TEST(Cuda, SuiteAssemblesForSm80) { check_suite("cuda:sm_80"); }
+TEST(Cuda, SuiteAssemblesForSm90a) { check_suite("cuda:sm_90a"); }
+TEST(Cuda, SuiteAssemblesForSm120a) { check_suite("cuda:sm_120a"); }
+
+TEST(Cuda, FactsWidenAccesses) {
+  auto recording = teeny::record<float>(kernels::VectorAdd{});
+  const auto text = [](const CompileOutput& output) { return std::string(output.program.begin(), output.program.end()); };
+  CompileOutput plain = compile_for(*recording, "cuda:sm_80");
+  ASSERT_TRUE(plain.ok) << errors_of(plain);
+  EXPECT_EQ(text(plain).find(".v4.b32"), std::string::npos);
+  std::vector<teeny_fact> facts = plain.relevant_facts;
+  CompileOutput aligned = compile_for(*recording, "cuda:sm_80", facts);
+  ASSERT_TRUE(aligned.ok) << errors_of(aligned);
+  EXPECT_NE(text(aligned).find("ld.global.v4.b32"), std::string::npos) << text(aligned);
+  EXPECT_NE(text(aligned).find("st.global.v4.b32"), std::string::npos) << text(aligned);
+}
+
+TEST(Cuda, NamesTheArchitecturesItKnows) {
+  CompileOutput output = compile_for(*teeny::record<float>(kernels::VectorAdd{}), "cuda:sm_12");
+  EXPECT_FALSE(output.ok);
+  EXPECT_NE(errors_of(output).find("cuda:sm_90a"), std::string::npos) << errors_of(output);
+}
+
+TEST(Cuda, RefusesExtentsThatAreNoPowersOfTwo) {
+  CompileOutput output = compile_for(*teeny::record<float>(kernels::VectorAdd{.BLOCK = 100}), "cuda:sm_80");
+  EXPECT_FALSE(output.ok);
+  EXPECT_NE(errors_of(output).find("powers of two"), std::string::npos) << errors_of(output);
+}
+
+}  // namespace
+}  // namespace teeny::compiler
