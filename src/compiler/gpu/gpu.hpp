@@ -57,6 +57,9 @@ struct Scratch {
 };
 // One array for each exchanged value, in the order that to_thread uses them.
 llvm::SmallVector<Scratch, 1> scratch_of(mlir::Operation *operation, const Capability &capability);
+// A unit attribute of a function whose reductions and scans follow the defined tree (options.reproducible); what an
+// exchange needs depends on it. assign_layouts sets it.
+inline constexpr llvm::StringLiteral reproducible_attribute = "tile.reproducible";
 inline constexpr llvm::StringLiteral scratch_offsets_attribute = "tile.scratch_offsets";  // DenseI64ArrayAttr, one per Scratch
 
 }  // namespace teeny::compiler::gpu

@@ -5,7 +5,6 @@
 namespace teeny::compiler::gpu {
 
 DotPlan plan_dot(tt::DotOp, const Capability &, int) { llvm::report_fatal_error("prepare() refuses dots"); }
-llvm::SmallVector<Scratch, 1> scratch_of(mlir::Operation *, const Capability &) { return {}; }
 mlir::LogicalResult emit_shared(Emitter &, mlir::Operation *operation) {
   return operation->emitOpError("has no GPU lowering; got shared memory");
 }

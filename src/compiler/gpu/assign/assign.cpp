@@ -16,6 +16,7 @@ LogicalResult assign_layouts(tt::FuncOp function, const Capability &capability, 
   function.getContext()->loadDialect<tile::TileDialect>();  // a pass that calls this names it as a dependent dialect
   Builder builder(function.getContext());
   function->setAttr(thread::warps_attribute, builder.getI32IntegerAttr(warps));
+  if (options.reproducible) function->setAttr(reproducible_attribute, builder.getUnitAttr());
   function->setAttr(thread::lanes_attribute, builder.getI32IntegerAttr(capability.lanes));
   Homes homes(function, capability, warps);
   rewrite_to_homes(function, homes);
