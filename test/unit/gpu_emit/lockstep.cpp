@@ -121,6 +121,10 @@ void Lockstep::run(Operation &operation) {
       set(atomic.getResult(), thread, memory);
       memory += get(atomic.getValue(), thread);
     } else if (auto load = dyn_cast<thread::SharedLoadOp>(operation)) {
+      if (masked(load.getMask())) {
+        for (Value value : load.getValues()) set(value, thread, 0);
+        continue;
+      }
       int64_t first = int64_t(get(load.getIndex(), thread)) + load.getOffset();
       EXPECT_EQ(first % int64_t(load.getValues().size()), 0);
       for (auto [k, value] : llvm::enumerate(load.getValues())) {

@@ -250,6 +250,61 @@ TEST(Reduction, FindsTheFirstLargestElement) {
   EXPECT_GE(made.count<thread::BarrierOp>(), 1);
 }
 
+// ---- scans
+
+void expect_scanned(const LinearLayout &layout, std::vector<int64_t> shape, unsigned axis, bool reverse) {
+  std::string tensor = type_of(shape, "i32", "l"), pointers = type_of(shape, "!tt.ptr<i32>", "l");
+  std::string body = numbers(shape, "l") + places(shape, "l", "x") + places(shape, "l", "y") + "%v = tt.load %l_at_x : " +
+                     pointers + "\n%f = \"tt.scan\"(%v) <{axis = " + std::to_string(axis) + " : i32, reverse = " +
+                     (reverse ? "true" : "false") + "}> ({ ^bb0(%a: i32, %b: i32):\n%s = arith.addi %a, %b : i32\n" +
+                     "tt.scan.return %s : i32 }) : (" + tensor + ") -> " + tensor + "\ntt.store %l_at_y, %f : " + pointers + "\n";
+  Made made;
+  ASSERT_NO_FATAL_FAILURE(make(made, layouts_of("l", layout), body));
+  int64_t elements = 1, stride = 1, extent = shape[axis];
+  for (int64_t n : shape) elements *= n;
+  for (size_t d = axis + 1; d < shape.size(); ++d) stride *= shape[d];
+  std::vector<double> results = run(made, elements, elements, input_number);
+  for (int64_t k = 0; k < elements; ++k) {
+    double sum = 0;
+    int64_t at = k / stride % extent;
+    for (int64_t i = reverse ? at : 0; i <= (reverse ? extent - 1 : at); ++i) sum += input_number(k + (i - at) * stride);
+    ASSERT_EQ(results[k], sum) << "element " << k << " of " << layout.to_string();
+  }
+}
+
+TEST(Scan, SumsUpToEachElement) {
+  LinearLayout copies = over({{0, 1}, {1, 0}}, {{0, 2}, {0, 4}, {0, 0}, {2, 0}, {4, 0}}, {{0, 8}, {0, 0}}, {8, 16});
+  std::mt19937 random(5);
+  for (bool reverse : {false, true}) {
+    for (unsigned axis : {0u, 1u}) expect_scanned(copies, {8, 16}, axis, reverse);
+    expect_scanned(line, {1024}, 0, reverse);
+    expect_scanned(random_layout(random, {256}, 3), {256}, 0, reverse);
+  }
+}
+
+// ---- what is done once
+
+TEST(Atomic, AddsEachElementOnceAndTellsAllCopies) {
+  LinearLayout copies = over({{1}, {2}}, {{4}, {8}, {0}, {16}, {0}}, {{32}, {0}}, {64});
+  std::string tensor = type_of({64}, "i32", "l"), pointers = type_of({64}, "!tt.ptr<i32>", "l");
+  std::string body = numbers({64}, "l") + places({64}, "l", "x") + places({64}, "l", "y") +
+                     "%old = tt.atomic_rmw add, relaxed, gpu, %l_at_x, %l_element : (" + pointers + ", " + tensor + ") -> " + tensor +
+                     "\n%sum = \"tt.reduce\"(%old) <{axis = 0 : i32}> " + combine(false) + " : (" + tensor +
+                     ") -> i32\n%n = arith.constant 5 : i32\n%before = tt.atomic_rmw add, relaxed, gpu, %x, %n : (!tt.ptr<i32>, i32) -> i32\n" +
+                     "%all = arith.addi %sum, %before : i32\n%alls = tt.splat %all : i32 -> " + tensor +
+                     "\ntt.store %l_at_y, %alls : " + pointers;
+  Made made;
+  ASSERT_NO_FATAL_FAILURE(make(made, named("l", copies), body));
+  Lockstep machine(lanes, warps);
+  double sum = 0;
+  for (int64_t k = 0; k < 64; ++k) sum += machine.global[4 * k] = input_number(k);
+  machine.run(made.function, {0, double(output)});
+  for (int64_t k = 0; k < 64; ++k) {
+    EXPECT_EQ(machine.global[4 * k], input_number(k) + k + (k == 0 ? 5 : 0));
+    EXPECT_EQ(machine.global[output + 4 * k], sum + input_number(0));
+  }
+}
+
 // ---- conversions
 
 struct Counts {

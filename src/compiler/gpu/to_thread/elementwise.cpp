@@ -95,20 +95,28 @@ static void emit_range(Emitter &emitter, tt::MakeRangeOp range) {
 
 // One scalar operation per register.
 static LogicalResult emit_pointwise(Emitter &emitter, Operation *operation) {
-  if (operation->getNumResults() != 1 || operation->getNumRegions() != 0 || !isMemoryEffectFree(operation))
+  if (operation->getNumResults() == 0 || operation->getNumRegions() != 0 || !isMemoryEffectFree(operation))
     return refuse(operation);
   Type type = operation->getResult(0).getType();
-  Scalars scalars;
+  SmallVector<Scalars, 2> results(operation->getNumResults());
   for (int number = 0; number < Emitter::registers(type); ++number) {
     SmallVector<Value, 4> operands;
     for (Value operand : operation->getOperands()) {
       ArrayRef<Value> all = emitter.scalars(operand);
       operands.push_back(isa<RankedTensorType>(operand.getType()) ? all[number] : all.front());
     }
-    scalars.push_back(emitter.number(operation->getName(), operands, Emitter::scalar_type(type),
-                                     operation->getAttrDictionary()));
+    if (results.size() == 1) {
+      results.front().push_back(emitter.number(operation->getName(), operands, Emitter::scalar_type(type),
+                                               operation->getAttrDictionary()));
+      continue;
+    }
+    OperationState state(emitter.location, operation->getName(), operands, {}, operation->getAttrs());
+    for (Type result : operation->getResultTypes()) state.addTypes(Emitter::scalar_type(result));
+    for (auto [scalars, value] : llvm::zip_equal(results, emitter.builder.create(state)->getResults()))
+      scalars.push_back(value);
   }
-  emitter.bind(operation->getResult(0), std::move(scalars));
+  for (auto [result, scalars] : llvm::zip_equal(operation->getResults(), results))
+    emitter.bind(result, std::move(scalars));
   return success();
 }
 

@@ -119,6 +119,9 @@ class Emitter {
 // Families. Each fails after a located error.
 mlir::LogicalResult emit_elementwise(Emitter &emitter, mlir::Operation *operation);  // arith, math, tt's pointwise and shape operations
 mlir::LogicalResult emit_memory(Emitter &emitter, mlir::Operation *operation);       // tt.load, tt.store, atomics
+mlir::LogicalResult emit_atomic(Emitter &emitter, tt::AtomicRMWOp atomic);
+mlir::LogicalResult emit_compare_and_swap(Emitter &emitter, tt::AtomicCASOp atomic);
+mlir::LogicalResult emit_volatile_load(Emitter &emitter, tt::LoadOp load);
 mlir::LogicalResult emit_control(Emitter &emitter, mlir::Operation *operation);      // scf
 mlir::LogicalResult emit_conversion(Emitter &emitter, tile::ConvertLayoutOp conversion);
 mlir::LogicalResult emit_reduction(Emitter &emitter, tt::ReduceOp reduction);

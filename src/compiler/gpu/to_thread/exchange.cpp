@@ -39,8 +39,10 @@ static std::pair<Value, int32_t> split(Emitter &emitter, Value index) {
 void store_shared(Emitter &emitter, Value array, Value index, ArrayRef<Value> values, Value mask) {
   Type stored = cast<thread::SharedType>(array.getType()).getElement();
   SmallVector<Value> parts;
-  for (Value value : values)
-    parts.push_back(value.getType() == stored ? value : emitter.make<arith::ExtUIOp>({value}, stored));
+  for (Value value : values) {
+    if (value.getType() != stored) value = arith::ExtUIOp::create(emitter.builder, emitter.location, stored, value);
+    parts.push_back(value);
+  }
   auto [base, offset] = split(emitter, index);
   thread::SharedStoreOp::create(emitter.builder, emitter.location, array, base, parts, mask, offset);
 }

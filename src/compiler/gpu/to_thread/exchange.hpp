@@ -32,4 +32,9 @@ int64_t widest(const Emitter &emitter, mlir::Type stored);
 Scalars exchange(Emitter &emitter, mlir::Operation *operation, mlir::Value array, const LinearLayout &from,
                  llvm::ArrayRef<mlir::Value> values, const LinearLayout &to);
 
+// Where the elements of a value stand: places to row-major numbers along index0; a scalar is in every register.
+LinearLayout element_places(mlir::Operation *operation, mlir::Type type, const Capability &capability);
+// Whether an element has several places.
+bool has_copies(const LinearLayout &places);
+
 }  // namespace teeny::compiler::gpu

@@ -38,11 +38,7 @@ static Value nonzero(Emitter &emitter, Value byte) {
 }
 
 static LogicalResult emit_load(Emitter &emitter, tt::LoadOp load) {
-  if (load.getIsVolatile()) {
-    InFlightDiagnostic error = load.emitOpError("must not be volatile on a GPU; got isVolatile = true");
-    error.attachNote() << "help: use an atomic operation, or a CPU target";
-    return error;
-  }
+  if (load.getIsVolatile()) return emit_volatile_load(emitter, load);
   OpBuilder &builder = emitter.builder;
   Type scalar = Emitter::scalar_type(load.getType()), stored = memory_type(scalar);
   int64_t bytes = element_bytes(tt::pointee_type(load.getPtr().getType()));
@@ -103,6 +99,8 @@ static LogicalResult emit_store(Emitter &emitter, tt::StoreOp store) {
 
 LogicalResult emit_memory(Emitter &emitter, Operation *operation) {
   if (auto load = dyn_cast<tt::LoadOp>(operation)) return emit_load(emitter, load);
+  if (auto atomic = dyn_cast<tt::AtomicRMWOp>(operation)) return emit_atomic(emitter, atomic);
+  if (auto atomic = dyn_cast<tt::AtomicCASOp>(operation)) return emit_compare_and_swap(emitter, atomic);
   return emit_store(emitter, cast<tt::StoreOp>(operation));
 }
 

@@ -16,7 +16,15 @@ static void add_reduction(tt::ReduceOp reduction, SmallVector<Scratch, 1> &scrat
   for (Value source : reduction.getSrcs()) scratch.push_back({elements, stored_type(source.getType())});
 }
 
-SmallVector<Scratch, 1> scratch_of(Operation *operation, const Capability &) {
+// A result that threads learn from the one that has it.
+static void add_once(Operation *operation, const Capability &capability, SmallVector<Scratch, 1> &scratch) {
+  Value result = operation->getResult(0);
+  if (result.use_empty()) return;
+  LinearLayout places = element_places(operation, result.getType(), capability);
+  if (has_copies(places)) scratch.push_back({places.output_size(Axis::index0), stored_type(result.getType())});
+}
+
+SmallVector<Scratch, 1> scratch_of(Operation *operation, const Capability &capability) {
   SmallVector<Scratch, 1> scratch;
   if (auto reduction = dyn_cast<tt::ReduceOp>(operation)) add_reduction(reduction, scratch);
   if (auto conversion = dyn_cast<tile::ConvertLayoutOp>(operation)) {
@@ -25,6 +33,15 @@ SmallVector<Scratch, 1> scratch_of(Operation *operation, const Capability &) {
         !same_thread_registers(tile::layout_of(from), tile::layout_of(to)))
       scratch.push_back({to.getNumElements(), stored_type(to)});
   }
+  auto load = dyn_cast<tt::LoadOp>(operation);
+  bool tensors = llvm::all_of(operation->getResultTypes(), [](Type type) {
+    return !isa<RankedTensorType>(type) || tile::is_distributed(type);
+  });
+  if (tensors && (isa<tt::AtomicRMWOp, tt::AtomicCASOp>(operation) || (load && load.getIsVolatile())))
+    add_once(operation, capability, scratch);
+  if (auto scan = dyn_cast<tt::ScanOp>(operation); scan && tensors)
+    for (Value source : scan.getSrcs())
+      scratch.push_back({cast<RankedTensorType>(source.getType()).getNumElements(), stored_type(source.getType())});
   return scratch;
 }
 
