@@ -1,5 +1,5 @@
-// Runs straight-line functions of the thread dialect, all threads of a program operation by operation, and finds
-// accesses to shared memory that no barrier orders.
+// Runs functions of the thread dialect, all threads of a program operation by operation (loops thread by thread:
+// nothing in them may need others), and finds accesses to shared memory that no barrier orders.
 #pragma once
 
 #include <map>
@@ -19,7 +19,7 @@ class Lockstep {
   std::map<int64_t, double> global;
 
   // Reports what it cannot run, races and accesses outside of an array as failures of the test.
-  void run(mlir::func::FuncOp function, const std::vector<double> &arguments);
+  void run(mlir::func::FuncOp function, const std::vector<double>& arguments);
 
  private:
   struct Cell {
@@ -27,10 +27,14 @@ class Lockstep {
     int written_by = -1, read_by = -1;  // a thread, since the last barrier; -2: several
     bool defined = false;
   };
-  void run(mlir::Operation &operation);
-  void run_scalar(mlir::Operation &operation);
-  void shuffle(mlir::Operation &operation);
-  Cell &cell(mlir::Value array, int64_t index, int thread);
+  void run(mlir::Operation& operation);
+  void run(mlir::Operation& operation, int thread);
+  void run_scalar(mlir::Operation& operation, int thread);
+  void run_memory(mlir::Operation& operation, int thread);
+  void run_shared(mlir::Operation& operation, int thread);
+  void run_loop(mlir::Operation& operation, int thread);
+  void shuffle(mlir::Operation& operation);
+  Cell& cell(mlir::Value array, int64_t index);
   double get(mlir::Value value, int thread) { return values_.find(value)->second[thread]; }
   void set(mlir::Value value, int thread, double number);
 

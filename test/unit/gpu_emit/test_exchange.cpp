@@ -1,4 +1,5 @@
-// Reductions and conversions of laid-out text, run in lockstep: results, copies, order, and how many exchanges they take.
+// Reductions and conversions of laid-out text, run in lockstep: results, copies, order, and how many exchanges they
+// take.
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -37,27 +38,27 @@ struct Made {
   }
 };
 
-void load_dialects(MLIRContext &context) {
+void load_dialects(MLIRContext& context) {
   context.loadDialect<tt::TTDialect, tile::TileDialect, thread::ThreadDialect, arith::ArithDialect, math::MathDialect,
                       scf::SCFDialect, func::FuncDialect>();
 }
 
 // A function of two pointers with `body`, whose layouts are named by `layouts`.
-void make(Made &made, const std::string &layouts, const std::string &body, bool reproducible = false,
-          const std::string &arguments = "%x: !tt.ptr<i32>, %y: !tt.ptr<i32>") {
+void make(Made& made, const std::string& layouts, const std::string& body, bool reproducible = false,
+          const std::string& arguments = "%x: !tt.ptr<i32>, %y: !tt.ptr<i32>") {
   load_dialects(made.context);
-  made.module = parseSourceString<ModuleOp>(
-      layouts + "\nmodule { tt.func public @f(" + arguments +
-          ") attributes {thread.warps = 4 : i32, thread.lanes = 32 : i32} {\n" + body + "\ntt.return } }",
-      &made.context);
+  made.module = parseSourceString<ModuleOp>(layouts + "\nmodule { tt.func public @f(" + arguments +
+                                                ") attributes {thread.warps = 4 : i32, thread.lanes = 32 : i32} {\n" +
+                                                body + "\ntt.return } }",
+                                            &made.context);
   ASSERT_TRUE(made.module);
   tt::FuncOp source = *made.module->getOps<tt::FuncOp>().begin();
   if (reproducible) source->setAttr(reproducible_attribute, UnitAttr::get(&made.context));
   Capability capability;
   Builder builder(&made.context);
-  source.walk([&](Operation *operation) {
+  source.walk([&](Operation* operation) {
     SmallVector<int64_t> offsets;
-    for (const Scratch &scratch : scratch_of(operation, capability)) {
+    for (const Scratch& scratch : scratch_of(operation, capability)) {
       offsets.push_back(made.shared_bytes);
       made.shared_bytes += llvm::alignTo(scratch.elements * element_bytes(scratch.element), 16);
     }
@@ -68,7 +69,7 @@ void make(Made &made, const std::string &layouts, const std::string &body, bool 
   ASSERT_TRUE(succeeded(verify(*made.module)));
 }
 
-std::string named(const std::string &name, const LinearLayout &layout) {
+std::string named(const std::string& name, const LinearLayout& layout) {
   MLIRContext context;
   load_dialects(context);
   std::string text;
@@ -77,32 +78,34 @@ std::string named(const std::string &name, const LinearLayout &layout) {
   return text;
 }
 
-std::string type_of(const std::vector<int64_t> &shape, const std::string &element, const std::string &layout) {
+std::string type_of(const std::vector<int64_t>& shape, const std::string& element, const std::string& layout) {
   std::string text = "tensor<";
   for (int64_t extent : shape) text += std::to_string(extent) + "x";
   return text + element + ", #" + layout + ">";
 }
 
 // %element: row-major numbers 0 … of the elements of `shape` in layout `name`; other values begin with `name`.
-std::string numbers(const std::vector<int64_t> &shape, const std::string &name) {
+std::string numbers(const std::vector<int64_t>& shape, const std::string& name) {
   std::string full = type_of(shape, "i32", name);
   if (shape.size() == 1)
-    return "%" + name + "_element = tt.make_range {start = 0 : i32, end = " + std::to_string(shape[0]) + " : i32} : " + full + "\n";
-  std::string n = "%" + name, rows = type_of({shape[0]}, "i32", name + "_rows"), columns = type_of({shape[1]}, "i32", name + "_columns");
-  std::string row = type_of({shape[0], 1}, "i32", name + "_row"), column = type_of({1, shape[1]}, "i32", name + "_column");
-  return n + "_r = tt.make_range {start = 0 : i32, end = " + std::to_string(shape[0]) + " : i32} : " + rows + "\n" +
-         n + "_c = tt.make_range {start = 0 : i32, end = " + std::to_string(shape[1]) + " : i32} : " + columns + "\n" +
-         n + "_re = tt.expand_dims " + n + "_r {axis = 1 : i32} : " + rows + " -> " + row + "\n" +
-         n + "_ce = tt.expand_dims " + n + "_c {axis = 0 : i32} : " + columns + " -> " + column + "\n" +
-         n + "_rb = tt.broadcast " + n + "_re : " + row + " -> " + full + "\n" +
-         n + "_cb = tt.broadcast " + n + "_ce : " + column + " -> " + full + "\n" +
-         n + "_size = arith.constant dense<" + std::to_string(shape[1]) + "> : " + full + "\n" +
-         n + "_scaled = arith.muli " + n + "_rb, " + n + "_size : " + full + "\n" +
-         n + "_element = arith.addi " + n + "_scaled, " + n + "_cb : " + full + "\n";
+    return "%" + name + "_element = tt.make_range {start = 0 : i32, end = " + std::to_string(shape[0]) +
+           " : i32} : " + full + "\n";
+  std::string n = "%" + name, rows = type_of({shape[0]}, "i32", name + "_rows"),
+              columns = type_of({shape[1]}, "i32", name + "_columns");
+  std::string row = type_of({shape[0], 1}, "i32", name + "_row"),
+              column = type_of({1, shape[1]}, "i32", name + "_column");
+  return n + "_r = tt.make_range {start = 0 : i32, end = " + std::to_string(shape[0]) + " : i32} : " + rows + "\n" + n +
+         "_c = tt.make_range {start = 0 : i32, end = " + std::to_string(shape[1]) + " : i32} : " + columns + "\n" + n +
+         "_re = tt.expand_dims " + n + "_r {axis = 1 : i32} : " + rows + " -> " + row + "\n" + n +
+         "_ce = tt.expand_dims " + n + "_c {axis = 0 : i32} : " + columns + " -> " + column + "\n" + n +
+         "_rb = tt.broadcast " + n + "_re : " + row + " -> " + full + "\n" + n + "_cb = tt.broadcast " + n +
+         "_ce : " + column + " -> " + full + "\n" + n + "_size = arith.constant dense<" + std::to_string(shape[1]) +
+         "> : " + full + "\n" + n + "_scaled = arith.muli " + n + "_rb, " + n + "_size : " + full + "\n" + n +
+         "_element = arith.addi " + n + "_scaled, " + n + "_cb : " + full + "\n";
 }
 
 // The layout `name` and those of its dimensions.
-std::string layouts_of(const std::string &name, const LinearLayout &layout) {
+std::string layouts_of(const std::string& name, const LinearLayout& layout) {
   if (layout.outputs().size() == 1) return named(name, layout);
   LinearLayout rows = slice_layout(layout, 1), columns = slice_layout(layout, 0);
   return named(name, layout) + named(name + "_rows", rows) + named(name + "_columns", columns) +
@@ -110,11 +113,11 @@ std::string layouts_of(const std::string &name, const LinearLayout &layout) {
 }
 
 // `pointer` + %NAME_element in layout NAME as %NAME_at_POINTER.
-std::string places(const std::vector<int64_t> &shape, const std::string &name, const std::string &pointer,
-                   const std::string &element = "i32") {
+std::string places(const std::vector<int64_t>& shape, const std::string& name, const std::string& pointer,
+                   const std::string& element = "i32") {
   std::string pointers = type_of(shape, "!tt.ptr<" + element + ">", name), n = "%" + name + "_at_" + pointer;
-  return n + "s = tt.splat %" + pointer + " : !tt.ptr<" + element + "> -> " + pointers + "\n" + n + " = tt.addptr " + n +
-         "s, %" + name + "_element : " + pointers + ", " + type_of(shape, "i32", name) + "\n";
+  return n + "s = tt.splat %" + pointer + " : !tt.ptr<" + element + "> -> " + pointers + "\n" + n + " = tt.addptr " +
+         n + "s, %" + name + "_element : " + pointers + ", " + type_of(shape, "i32", name) + "\n";
 }
 
 LinearLayout over(std::vector<LinearLayout::Basis> registers, std::vector<LinearLayout::Basis> lane_bases,
@@ -125,7 +128,7 @@ LinearLayout over(std::vector<LinearLayout::Basis> registers, std::vector<Linear
 }
 
 // Any surjective layout: images that mix dimensions, and copies.
-LinearLayout random_layout(std::mt19937 &random, std::vector<int32_t> shape, int register_bits) {
+LinearLayout random_layout(std::mt19937& random, std::vector<int32_t> shape, int register_bits) {
   while (true) {
     auto bases = [&](int count) {
       std::vector<LinearLayout::Basis> result;
@@ -141,7 +144,7 @@ LinearLayout random_layout(std::mt19937 &random, std::vector<int32_t> shape, int
   }
 }
 
-std::vector<double> run(Made &made, int64_t inputs, int64_t outputs, const std::function<double(int64_t)> &input) {
+std::vector<double> run(Made& made, int64_t inputs, int64_t outputs, const std::function<double(int64_t)>& input) {
   Lockstep machine(lanes, warps);
   for (int64_t k = 0; k < inputs; ++k) machine.global[4 * k] = input(k);
   for (int64_t k = 0; k < outputs; ++k) machine.global[output + 4 * k] = -1;
@@ -154,8 +157,9 @@ std::vector<double> run(Made &made, int64_t inputs, int64_t outputs, const std::
 // (a, b) -> a * 3 + b (ordered), or a + b.
 std::string combine(bool ordered) {
   return std::string("({ ^bb0(%a: i32, %b: i32):\n") +
-         (ordered ? "%three = arith.constant 3 : i32\n%a3 = arith.muli %a, %three : i32\n%s = arith.addi %a3, %b : i32\n"
-                  : "%s = arith.addi %a, %b : i32\n") +
+         (ordered
+              ? "%three = arith.constant 3 : i32\n%a3 = arith.muli %a, %three : i32\n%s = arith.addi %a3, %b : i32\n"
+              : "%s = arith.addi %a, %b : i32\n") +
          "tt.reduce.return %s : i32 })";
 }
 int32_t fold(std::vector<int32_t> x, bool ordered) {
@@ -166,16 +170,21 @@ int32_t fold(std::vector<int32_t> x, bool ordered) {
 int32_t input_number(int64_t k) { return int32_t((k * 7919 + 13) % 1009); }
 
 // y[..] = fold of x over `axis`, of a tensor of `shape` in `layout`.
-void expect_folded(const LinearLayout &layout, std::vector<int64_t> shape, unsigned axis, bool ordered, bool reproducible) {
+void expect_folded(const LinearLayout& layout, std::vector<int64_t> shape, unsigned axis, bool ordered,
+                   bool reproducible) {
   std::vector<int64_t> rest = shape;
   rest.erase(rest.begin() + axis);
   std::string text = layouts_of("l", layout) + (rest.empty() ? "" : layouts_of("s", slice_layout(layout, axis)));
   std::string tensor = type_of(shape, "i32", "l"), result = rest.empty() ? "i32" : type_of(rest, "i32", "s");
-  std::string body = numbers(shape, "l") + places(shape, "l", "x") + "%v = tt.load %l_at_x : " +
-                     type_of(shape, "!tt.ptr<i32>", "l") + "\n%f = \"tt.reduce\"(%v) <{axis = " + std::to_string(axis) +
-                     " : i32}> " + combine(ordered) + " : (" + tensor + ") -> " + result + "\n";
-  if (rest.empty()) body += "tt.store %y, %f : !tt.ptr<i32>\n";
-  else body += numbers(rest, "s") + places(rest, "s", "y") + "tt.store %s_at_y, %f : " + type_of(rest, "!tt.ptr<i32>", "s") + "\n";
+  std::string body = numbers(shape, "l") + places(shape, "l", "x") +
+                     "%v = tt.load %l_at_x : " + type_of(shape, "!tt.ptr<i32>", "l") +
+                     "\n%f = \"tt.reduce\"(%v) <{axis = " + std::to_string(axis) + " : i32}> " + combine(ordered) +
+                     " : (" + tensor + ") -> " + result + "\n";
+  if (rest.empty())
+    body += "tt.store %y, %f : !tt.ptr<i32>\n";
+  else
+    body += numbers(rest, "s") + places(rest, "s", "y") +
+            "tt.store %s_at_y, %f : " + type_of(rest, "!tt.ptr<i32>", "s") + "\n";
   Made made;
   ASSERT_NO_FATAL_FAILURE(make(made, text, body, reproducible));
   int64_t extent = shape[axis], inner = axis + 1 < shape.size() ? shape[1] : 1, outputs = rest.empty() ? 1 : rest[0];
@@ -193,9 +202,10 @@ const LinearLayout line = over({{1}, {2}, {512}}, {{4}, {8}, {16}, {32}, {64}}, 
 
 TEST(Reduction, FoldsALineToAScalar) {
   std::string tensor = type_of({1024}, "i32", "l");
-  std::string body = numbers({1024}, "l") + places({1024}, "l", "x") + "%v = tt.load %l_at_x : " +
-                     type_of({1024}, "!tt.ptr<i32>", "l") + "\n%f = \"tt.reduce\"(%v) <{axis = 0 : i32}> " + combine(false) +
-                     " : (" + tensor + ") -> i32\ntt.store %y, %f : !tt.ptr<i32>\n";
+  std::string body = numbers({1024}, "l") + places({1024}, "l", "x") +
+                     "%v = tt.load %l_at_x : " + type_of({1024}, "!tt.ptr<i32>", "l") +
+                     "\n%f = \"tt.reduce\"(%v) <{axis = 0 : i32}> " + combine(false) + " : (" + tensor +
+                     ") -> i32\ntt.store %y, %f : !tt.ptr<i32>\n";
   Made made;
   ASSERT_NO_FATAL_FAILURE(make(made, named("l", line), body));
   double sum = 0;
@@ -214,7 +224,8 @@ TEST(Reduction, FollowsTheDefinedTree) {
 }
 
 TEST(Reduction, FoldsRowsAndColumns) {
-  LinearLayout matrix = over({{0, 1}, {1, 0}, {0, 128}}, {{0, 2}, {0, 4}, {0, 8}, {0, 16}, {2, 0}}, {{0, 32}, {0, 64}}, {4, 256});
+  LinearLayout matrix =
+      over({{0, 1}, {1, 0}, {0, 128}}, {{0, 2}, {0, 4}, {0, 8}, {0, 16}, {2, 0}}, {{0, 32}, {0, 64}}, {4, 256});
   LinearLayout copies = over({{0, 1}, {1, 0}}, {{0, 2}, {0, 4}, {0, 0}, {2, 0}, {4, 0}}, {{0, 8}, {0, 0}}, {8, 16});
   for (bool ordered : {false, true})
     for (unsigned axis : {0u, 1u}) {
@@ -232,7 +243,7 @@ TEST(Reduction, FoldsAnyLayout) {
 }
 
 TEST(Reduction, FindsTheFirstLargestElement) {
-  const char *body = R"(
+  const char* body = R"(
     %v = tt.load %l_at_x : tensor<1024x!tt.ptr<i32>, #l>
     %max, %at = "tt.reduce"(%v, %l_element) <{axis = 0 : i32}> ({
     ^bb0(%a: i32, %ia: i32, %b: i32, %ib: i32):
@@ -244,7 +255,8 @@ TEST(Reduction, FindsTheFirstLargestElement) {
     tt.store %y, %at : !tt.ptr<i32>)";
   Made made;
   ASSERT_NO_FATAL_FAILURE(make(made, named("l", line), numbers({1024}, "l") + places({1024}, "l", "x") + body));
-  // The tree compares elements far apart first and keeps the left one: equal elements 256 and 768 meet as left and right.
+  // The tree compares elements far apart first and keeps the left one: equal elements 256 and 768 meet as left and
+  // right.
   auto input = [](int64_t k) { return k == 256 || k == 768 ? 9.0 : double(k % 9); };
   EXPECT_EQ(run(made, 1024, 1, input).front(), 256);
   EXPECT_GE(made.count<thread::BarrierOp>(), 1);
@@ -252,22 +264,27 @@ TEST(Reduction, FindsTheFirstLargestElement) {
 
 // ---- scans
 
-void expect_scanned(const LinearLayout &layout, std::vector<int64_t> shape, unsigned axis, bool reverse) {
+// Ordered: (a, b) -> a * 3 + b, for which only the defined order gives the right results.
+void expect_scanned(const LinearLayout& layout, std::vector<int64_t> shape, unsigned axis, bool reverse, bool ordered) {
   std::string tensor = type_of(shape, "i32", "l"), pointers = type_of(shape, "!tt.ptr<i32>", "l");
-  std::string body = numbers(shape, "l") + places(shape, "l", "x") + places(shape, "l", "y") + "%v = tt.load %l_at_x : " +
-                     pointers + "\n%f = \"tt.scan\"(%v) <{axis = " + std::to_string(axis) + " : i32, reverse = " +
-                     (reverse ? "true" : "false") + "}> ({ ^bb0(%a: i32, %b: i32):\n%s = arith.addi %a, %b : i32\n" +
-                     "tt.scan.return %s : i32 }) : (" + tensor + ") -> " + tensor + "\ntt.store %l_at_y, %f : " + pointers + "\n";
+  std::string body =
+      numbers(shape, "l") + places(shape, "l", "x") + places(shape, "l", "y") + "%v = tt.load %l_at_x : " + pointers +
+      "\n%f = \"tt.scan\"(%v) <{axis = " + std::to_string(axis) + " : i32, reverse = " + (reverse ? "true" : "false") +
+      "}> ({ ^bb0(%a: i32, %b: i32):\n%three = arith.constant " + (ordered ? "3" : "1") +
+      " : i32\n%a3 = arith.muli %a, %three : i32\n%s = arith.addi %a3, %b : i32\n" + "tt.scan.return %s : i32 }) : (" +
+      tensor + ") -> " + tensor + "\ntt.store %l_at_y, %f : " + pointers + "\n";
   Made made;
-  ASSERT_NO_FATAL_FAILURE(make(made, layouts_of("l", layout), body));
+  ASSERT_NO_FATAL_FAILURE(make(made, layouts_of("l", layout), body, ordered));
   int64_t elements = 1, stride = 1, extent = shape[axis];
   for (int64_t n : shape) elements *= n;
   for (size_t d = axis + 1; d < shape.size(); ++d) stride *= shape[d];
   std::vector<double> results = run(made, elements, elements, input_number);
   for (int64_t k = 0; k < elements; ++k) {
-    double sum = 0;
-    int64_t at = k / stride % extent;
-    for (int64_t i = reverse ? at : 0; i <= (reverse ? extent - 1 : at); ++i) sum += input_number(k + (i - at) * stride);
+    int32_t sum = 0;
+    for (int64_t at = k / stride % extent, i = reverse ? extent - 1 : 0; true; i += reverse ? -1 : 1) {
+      sum = int32_t(uint32_t(sum) * (ordered ? 3u : 1u) + uint32_t(input_number(k + (i - at) * stride)));
+      if (i == at) break;
+    }
     ASSERT_EQ(results[k], sum) << "element " << k << " of " << layout.to_string();
   }
 }
@@ -275,11 +292,12 @@ void expect_scanned(const LinearLayout &layout, std::vector<int64_t> shape, unsi
 TEST(Scan, SumsUpToEachElement) {
   LinearLayout copies = over({{0, 1}, {1, 0}}, {{0, 2}, {0, 4}, {0, 0}, {2, 0}, {4, 0}}, {{0, 8}, {0, 0}}, {8, 16});
   std::mt19937 random(5);
-  for (bool reverse : {false, true}) {
-    for (unsigned axis : {0u, 1u}) expect_scanned(copies, {8, 16}, axis, reverse);
-    expect_scanned(line, {1024}, 0, reverse);
-    expect_scanned(random_layout(random, {256}, 3), {256}, 0, reverse);
-  }
+  for (bool reverse : {false, true})
+    for (bool ordered : {false, true}) {
+      for (unsigned axis : {0u, 1u}) expect_scanned(copies, {8, 16}, axis, reverse, ordered);
+      expect_scanned(line, {1024}, 0, reverse, ordered);
+      expect_scanned(random_layout(random, {256}, 3), {256}, 0, reverse, ordered);
+    }
 }
 
 // ---- what is done once
@@ -288,9 +306,11 @@ TEST(Atomic, AddsEachElementOnceAndTellsAllCopies) {
   LinearLayout copies = over({{1}, {2}}, {{4}, {8}, {0}, {16}, {0}}, {{32}, {0}}, {64});
   std::string tensor = type_of({64}, "i32", "l"), pointers = type_of({64}, "!tt.ptr<i32>", "l");
   std::string body = numbers({64}, "l") + places({64}, "l", "x") + places({64}, "l", "y") +
-                     "%old = tt.atomic_rmw add, relaxed, gpu, %l_at_x, %l_element : (" + pointers + ", " + tensor + ") -> " + tensor +
-                     "\n%sum = \"tt.reduce\"(%old) <{axis = 0 : i32}> " + combine(false) + " : (" + tensor +
-                     ") -> i32\n%n = arith.constant 5 : i32\n%before = tt.atomic_rmw add, relaxed, gpu, %x, %n : (!tt.ptr<i32>, i32) -> i32\n" +
+                     "%old = tt.atomic_rmw add, relaxed, gpu, %l_at_x, %l_element : (" + pointers + ", " + tensor +
+                     ") -> " + tensor + "\n%sum = \"tt.reduce\"(%old) <{axis = 0 : i32}> " + combine(false) + " : (" +
+                     tensor +
+                     ") -> i32\n%n = arith.constant 5 : i32\n%before = tt.atomic_rmw add, relaxed, gpu, %x, %n : "
+                     "(!tt.ptr<i32>, i32) -> i32\n" +
                      "%all = arith.addi %sum, %before : i32\n%alls = tt.splat %all : i32 -> " + tensor +
                      "\ntt.store %l_at_y, %alls : " + pointers;
   Made made;
@@ -311,11 +331,12 @@ struct Counts {
   int stores, barriers, loads;
 };
 
-Counts expect_converted(const LinearLayout &from, const LinearLayout &to, std::vector<int64_t> shape) {
+Counts expect_converted(const LinearLayout& from, const LinearLayout& to, std::vector<int64_t> shape) {
   std::string text = layouts_of("l", from) + layouts_of("t", to);
-  std::string body = numbers(shape, "l") + places(shape, "l", "x") + "%v = tt.load %l_at_x : " +
-                     type_of(shape, "!tt.ptr<i32>", "l") + "\n%c = tile.convert_layout %v : " + type_of(shape, "i32", "l") +
-                     " -> " + type_of(shape, "i32", "t") + "\n" + numbers(shape, "t") + places(shape, "t", "y") +
+  std::string body = numbers(shape, "l") + places(shape, "l", "x") +
+                     "%v = tt.load %l_at_x : " + type_of(shape, "!tt.ptr<i32>", "l") +
+                     "\n%c = tile.convert_layout %v : " + type_of(shape, "i32", "l") + " -> " +
+                     type_of(shape, "i32", "t") + "\n" + numbers(shape, "t") + places(shape, "t", "y") +
                      "tt.store %t_at_y, %c : " + type_of(shape, "!tt.ptr<i32>", "t") + "\n";
   Made made;
   make(made, text, body);
@@ -345,8 +366,10 @@ TEST(Conversion, RenamesRegistersOfOneThread) {
 }
 
 TEST(Conversion, TransposesAndKeepsCopies) {
-  LinearLayout rows = over({{0, 1}, {0, 2}, {16, 0}}, {{0, 4}, {0, 8}, {0, 16}, {1, 0}, {2, 0}}, {{4, 0}, {8, 0}}, {32, 32});
-  LinearLayout columns = over({{1, 0}, {2, 0}, {0, 16}}, {{4, 0}, {8, 0}, {16, 0}, {0, 1}, {0, 2}}, {{0, 4}, {0, 8}}, {32, 32});
+  LinearLayout rows =
+      over({{0, 1}, {0, 2}, {16, 0}}, {{0, 4}, {0, 8}, {0, 16}, {1, 0}, {2, 0}}, {{4, 0}, {8, 0}}, {32, 32});
+  LinearLayout columns =
+      over({{1, 0}, {2, 0}, {0, 16}}, {{4, 0}, {8, 0}, {16, 0}, {0, 1}, {0, 2}}, {{0, 4}, {0, 8}}, {32, 32});
   expect_converted(rows, columns, {32, 32});
   LinearLayout copies = over({{1}, {2}}, {{4}, {8}, {0}, {16}, {0}}, {{32}, {0}}, {64});
   LinearLayout other = over({{16}, {32}}, {{1}, {2}, {4}, {8}, {0}}, {{0}, {0}}, {64});
@@ -364,12 +387,16 @@ TEST(Conversion, RefusesABlockThatIsTooLarge) {
   Made made;
   load_dialects(made.context);
   std::string errors;
-  ScopedDiagnosticHandler handler(&made.context, [&](Diagnostic &diagnostic) { errors += diagnostic.str(); });
-  LinearLayout from = over({{128}, {256}, {512}, {1024}, {2048}, {4096}}, {{1}, {2}, {4}, {8}, {16}}, {{32}, {64}}, {8192});
-  LinearLayout to = over({{1}, {2}, {4}, {8}, {16}, {32}}, {{64}, {128}, {256}, {512}, {1024}}, {{2048}, {4096}}, {8192});
+  ScopedDiagnosticHandler handler(&made.context, [&](Diagnostic& diagnostic) { errors += diagnostic.str(); });
+  LinearLayout from =
+      over({{128}, {256}, {512}, {1024}, {2048}, {4096}}, {{1}, {2}, {4}, {8}, {16}}, {{32}, {64}}, {8192});
+  LinearLayout to =
+      over({{1}, {2}, {4}, {8}, {16}, {32}}, {{64}, {128}, {256}, {512}, {1024}}, {{2048}, {4096}}, {8192});
   made.module = parseSourceString<ModuleOp>(
-      named("l", from) + named("t", to) + "module { tt.func public @f() attributes {thread.warps = 4 : i32, thread.lanes = 32 : i32} {\n" +
-          numbers({8192}, "l") + "%c = tile.convert_layout %l_element : tensor<8192xi32, #l> -> tensor<8192xi32, #t>\ntt.return } }",
+      named("l", from) + named("t", to) +
+          "module { tt.func public @f() attributes {thread.warps = 4 : i32, thread.lanes = 32 : i32} {\n" +
+          numbers({8192}, "l") +
+          "%c = tile.convert_layout %l_element : tensor<8192xi32, #l> -> tensor<8192xi32, #t>\ntt.return } }",
       &made.context);
   ASSERT_TRUE(made.module);
   EXPECT_FALSE(to_thread(*made.module->getOps<tt::FuncOp>().begin(), Capability(), {}));

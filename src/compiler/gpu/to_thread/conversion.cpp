@@ -8,7 +8,7 @@ namespace teeny::compiler::gpu {
 
 using namespace mlir;
 
-std::optional<std::vector<int>> same_thread_registers(const LinearLayout &from, const LinearLayout &to) {
+std::optional<std::vector<int>> same_thread_registers(const LinearLayout& from, const LinearLayout& to) {
   for (Axis input : {Axis::lane, Axis::warp, Axis::block}) {
     if (from.input_bits(input) != to.input_bits(input)) return std::nullopt;
     for (int bit = 0; bit < from.input_bits(input); ++bit)
@@ -32,7 +32,7 @@ struct Banks {
 };
 
 // The lanes of a warp in one access: whether as many banks serve them as can.
-static bool spreads(const LinearLayout &places, const Banks &banks) {
+static bool spreads(const LinearLayout& places, const Banks& banks) {
   auto rank = [&](int32_t mask) {
     std::vector<int32_t> basis;
     for (int bit = 0; bit < places.input_bits(Axis::lane); ++bit) {
@@ -47,18 +47,19 @@ static bool spreads(const LinearLayout &places, const Banks &banks) {
 }
 
 // Element numbers with their upper bits folded onto those that choose the bank: steps by any power of two spread.
-static LinearLayout swizzled(const LinearLayout &places, const Banks &banks) {
+static LinearLayout swizzled(const LinearLayout& places, const Banks& banks) {
   std::vector<LinearLayout::Input> inputs = places.inputs();
-  for (LinearLayout::Input &input : inputs)
-    for (LinearLayout::Basis &basis : input.bases) {
+  for (LinearLayout::Input& input : inputs)
+    for (LinearLayout::Basis& basis : input.bases) {
       int32_t number = basis.front();
       for (int bit = banks.line; bit < 31; ++bit)
-        if (number >> bit & 1) basis.front() ^= int32_t(1) << (banks.vector + (bit - banks.vector) % (banks.line - banks.vector));
+        if (number >> bit & 1)
+          basis.front() ^= int32_t(1) << (banks.vector + (bit - banks.vector) % (banks.line - banks.vector));
     }
   return LinearLayout(std::move(inputs), places.outputs());
 }
 
-static LogicalResult emit_exchange(Emitter &emitter, tile::ConvertLayoutOp conversion) {
+static LogicalResult emit_exchange(Emitter& emitter, tile::ConvertLayoutOp conversion) {
   LinearLayout from = row_major(tile::layout_of(conversion.getSource().getType()));
   LinearLayout to = row_major(tile::layout_of(conversion.getType()));
   Type stored = stored_type(conversion.getType());
@@ -82,9 +83,9 @@ static LogicalResult emit_exchange(Emitter &emitter, tile::ConvertLayoutOp conve
   return success();
 }
 
-LogicalResult emit_conversion(Emitter &emitter, tile::ConvertLayoutOp conversion) {
-  auto registers = same_thread_registers(tile::layout_of(conversion.getSource().getType()),
-                                         tile::layout_of(conversion.getType()));
+LogicalResult emit_conversion(Emitter& emitter, tile::ConvertLayoutOp conversion) {
+  auto registers =
+      same_thread_registers(tile::layout_of(conversion.getSource().getType()), tile::layout_of(conversion.getType()));
   if (!registers) return emit_exchange(emitter, conversion);
   ArrayRef<Value> source = emitter.scalars(conversion.getSource());
   Scalars scalars;

@@ -11,32 +11,32 @@ Type stored_type(Type type) {
   return scalar.isInteger(1) ? Type(IntegerType::get(scalar.getContext(), 8)) : scalar;
 }
 
-Value scratch_array(Emitter &emitter, Operation *operation, unsigned number) {
+Value scratch_array(Emitter& emitter, Operation* operation, unsigned number) {
   auto offsets = operation->getAttrOfType<DenseI64ArrayAttr>(scratch_offsets_attribute);
   SmallVector<Scratch, 1> scratch = scratch_of(operation, emitter.capability);
   if (!offsets || offsets.size() != int64_t(scratch.size())) {
-    InFlightDiagnostic error = operation->emitOpError("must have a place in shared memory for each array it exchanges; got ")
-                               << (offsets ? offsets.size() : 0) << " places, expected " << scratch.size();
+    InFlightDiagnostic error =
+        operation->emitOpError("must have a place in shared memory for each array it exchanges; got ")
+        << (offsets ? offsets.size() : 0) << " places, expected " << scratch.size();
     error.attachNote() << "help: run allocate_shared before to_thread";
     return {};
   }
-  OpBuilder &builder = emitter.builder;
-  NamedAttribute attributes[] = {
-      builder.getNamedAttr("offset", builder.getI64IntegerAttr(offsets[number])),
-      builder.getNamedAttr("elements", builder.getI64IntegerAttr(scratch[number].elements))};
+  OpBuilder& builder = emitter.builder;
+  NamedAttribute attributes[] = {builder.getNamedAttr("offset", builder.getI64IntegerAttr(offsets[number])),
+                                 builder.getNamedAttr("elements", builder.getI64IntegerAttr(scratch[number].elements))};
   OperationName name(thread::SharedRefOp::getOperationName(), builder.getContext());
   return emitter.number(name, {}, thread::SharedType::get(builder.getContext(), scratch[number].element),
                         builder.getDictionaryAttr(attributes));
 }
 
 // A place as a value and a constant behind it.
-static std::pair<Value, int32_t> split(Emitter &emitter, Value index) {
+static std::pair<Value, int32_t> split(Emitter& emitter, Value index) {
   Emitter::Sum sum = emitter.sum(index);
   if (!sum.base) return {emitter.constant(0), int32_t(sum.constant)};
   return {sum.base, int32_t(sum.constant)};
 }
 
-void store_shared(Emitter &emitter, Value array, Value index, ArrayRef<Value> values, Value mask) {
+void store_shared(Emitter& emitter, Value array, Value index, ArrayRef<Value> values, Value mask) {
   Type stored = cast<thread::SharedType>(array.getType()).getElement();
   SmallVector<Value> parts;
   for (Value value : values) {
@@ -47,9 +47,9 @@ void store_shared(Emitter &emitter, Value array, Value index, ArrayRef<Value> va
   thread::SharedStoreOp::create(emitter.builder, emitter.location, array, base, parts, mask, offset);
 }
 
-void load_shared(Emitter &emitter, Value array, Value index, int64_t count, int64_t width, Type scalar,
-                 Scalars &results) {
-  OpBuilder &builder = emitter.builder;
+void load_shared(Emitter& emitter, Value array, Value index, int64_t count, int64_t width, Type scalar,
+                 Scalars& results) {
+  OpBuilder& builder = emitter.builder;
   Type stored = cast<thread::SharedType>(array.getType()).getElement();
   auto [base, offset] = split(emitter, index);
   width = std::min(width, count);
@@ -65,20 +65,20 @@ void load_shared(Emitter &emitter, Value array, Value index, int64_t count, int6
   }
 }
 
-void shared_barrier(Emitter &emitter, Operation *operation) {
+void shared_barrier(Emitter& emitter, Operation* operation) {
   tile::Executors executors = tile::executors(operation);
   bool all = !operation->getParentOfType<tile::SpecializeOp>();
   thread::BarrierOp::create(emitter.builder, emitter.location, thread::BarrierMemory::SHARED,
                             all ? 0 : executors.first_warp, all ? 0 : executors.warps);
 }
 
-LinearLayout row_major(const LinearLayout &layout) {
+LinearLayout row_major(const LinearLayout& layout) {
   int32_t elements = 1;
   std::vector<int32_t> strides(layout.outputs().size());
   for (size_t d = strides.size(); d-- > 0;) strides[d] = elements, elements *= layout.outputs()[d].size;
   std::vector<LinearLayout::Input> inputs = layout.inputs();
-  for (LinearLayout::Input &input : inputs)
-    for (LinearLayout::Basis &basis : input.bases) {
+  for (LinearLayout::Input& input : inputs)
+    for (LinearLayout::Basis& basis : input.bases) {
       int32_t element = 0;
       for (size_t d = 0; d < strides.size(); ++d) element += basis[d] * strides[d];
       basis = {element};
@@ -86,12 +86,12 @@ LinearLayout row_major(const LinearLayout &layout) {
   return LinearLayout(std::move(inputs), {{Axis::index0, elements}});
 }
 
-int64_t widest(const Emitter &emitter, Type stored) {
+int64_t widest(const Emitter& emitter, Type stored) {
   return std::max<int64_t>(1, emitter.capability.max_vector_bytes / element_bytes(stored));
 }
 
-Scalars exchange(Emitter &emitter, Operation *operation, Value array, const LinearLayout &from,
-                 ArrayRef<Value> values, const LinearLayout &to) {
+Scalars exchange(Emitter& emitter, Operation* operation, Value array, const LinearLayout& from, ArrayRef<Value> values,
+                 const LinearLayout& to) {
   Type stored = cast<thread::SharedType>(array.getType()).getElement(), scalar = values.front().getType();
   int64_t limit = widest(emitter, stored);
   int64_t width = std::min<int64_t>(limit, from.consecutive_registers(Axis::index0));

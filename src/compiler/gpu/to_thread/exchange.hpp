@@ -9,32 +9,32 @@ namespace teeny::compiler::gpu {
 mlir::Type stored_type(mlir::Type type);
 
 // Array `number` of the operation's scratch (scratch_of). Null after an error: the operation has no place for it.
-mlir::Value scratch_array(Emitter &emitter, mlir::Operation *operation, unsigned number);
+mlir::Value scratch_array(Emitter& emitter, mlir::Operation* operation, unsigned number);
 
 // Consecutive elements at `index`, which is a multiple of their number; `mask` may be null.
-void store_shared(Emitter &emitter, mlir::Value array, mlir::Value index, llvm::ArrayRef<mlir::Value> values,
+void store_shared(Emitter& emitter, mlir::Value array, mlir::Value index, llvm::ArrayRef<mlir::Value> values,
                   mlir::Value mask);
 // Appends `count` scalars of type `scalar` that begin at `index`, at most `width` with one access.
-void load_shared(Emitter &emitter, mlir::Value array, mlir::Value index, int64_t count, int64_t width,
-                 mlir::Type scalar, Scalars &results);
+void load_shared(Emitter& emitter, mlir::Value array, mlir::Value index, int64_t count, int64_t width,
+                 mlir::Type scalar, Scalars& results);
 
 // All threads that run the operation meet; their accesses to shared memory are ordered.
-void shared_barrier(Emitter &emitter, mlir::Operation *operation);
+void shared_barrier(Emitter& emitter, mlir::Operation* operation);
 
 // The same places, to the row-major number of the element alone (along index0).
-LinearLayout row_major(const LinearLayout &layout);
+LinearLayout row_major(const LinearLayout& layout);
 
 // Elements of `bytes` bytes that one access of the device takes at most.
-int64_t widest(const Emitter &emitter, mlir::Type stored);
+int64_t widest(const Emitter& emitter, mlir::Type stored);
 
 // Elements of `array` in registers of `from`, one copy of each stored, then loaded as those of `to`. Both layouts map
 // to index0. A barrier stands between; what it needs of shared memory is the size of index0.
-Scalars exchange(Emitter &emitter, mlir::Operation *operation, mlir::Value array, const LinearLayout &from,
-                 llvm::ArrayRef<mlir::Value> values, const LinearLayout &to);
+Scalars exchange(Emitter& emitter, mlir::Operation* operation, mlir::Value array, const LinearLayout& from,
+                 llvm::ArrayRef<mlir::Value> values, const LinearLayout& to);
 
 // Where the elements of a value stand: places to row-major numbers along index0; a scalar is in every register.
-LinearLayout element_places(mlir::Operation *operation, mlir::Type type, const Capability &capability);
+LinearLayout element_places(mlir::Operation* operation, mlir::Type type, const Capability& capability);
 // Whether an element has several places.
-bool has_copies(const LinearLayout &places);
+bool has_copies(const LinearLayout& places);
 
 }  // namespace teeny::compiler::gpu

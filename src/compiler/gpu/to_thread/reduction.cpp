@@ -14,9 +14,9 @@ using namespace mlir;
 // ---- the plan
 
 static bool commutes(tt::ReduceOp reduction) {
-  Block &body = reduction.getCombineOp().front();
+  Block& body = reduction.getCombineOp().front();
   if (body.getNumArguments() != 2 || !llvm::hasSingleElement(body.without_terminator())) return false;
-  Operation *combine = &body.front();
+  Operation* combine = &body.front();
   return isa<arith::AddFOp, arith::AddIOp, arith::MulFOp, arith::MulIOp, arith::MaximumFOp, arith::MinimumFOp,
              arith::MaxNumFOp, arith::MinNumFOp, arith::MaxSIOp, arith::MaxUIOp, arith::MinSIOp, arith::MinUIOp,
              arith::AndIOp, arith::OrIOp, arith::XOrIOp>(combine) &&
@@ -25,15 +25,16 @@ static bool commutes(tt::ReduceOp reduction) {
          body.getTerminator()->getOperand(0) == combine->getResult(0);
 }
 
-LinearLayout ReductionPlan::partial_results(const ReductionStep &step) const {
+LinearLayout ReductionPlan::partial_results(const ReductionStep& step) const {
   std::vector<std::pair<Axis, int>> bits;  // of the source's indices, in the order of the result's bits
   for (int bit : step.bits) bits.emplace_back(index_axis(axis), bit);
   for (int bit = 0; bit < source.output_bits(index_axis(axis)); ++bit)
     if (step.rest >> bit & 1) bits.emplace_back(index_axis(axis), bit);
   for (unsigned d = source.outputs().size(); d-- > 0;)
-    for (int bit = 0; d != axis && bit < source.output_bits(index_axis(d)); ++bit) bits.emplace_back(index_axis(d), bit);
+    for (int bit = 0; d != axis && bit < source.output_bits(index_axis(d)); ++bit)
+      bits.emplace_back(index_axis(d), bit);
   std::vector<LinearLayout::Input> inputs = source.inputs();
-  for (LinearLayout::Input &input : inputs)
+  for (LinearLayout::Input& input : inputs)
     for (size_t k = 0; k < input.bases.size(); ++k) {
       int32_t image = 0;
       for (size_t place = 0; place < bits.size(); ++place)
@@ -51,7 +52,7 @@ ReductionPlan plan_reduction(tt::ReduceOp reduction) {
   auto function = reduction->getParentOfType<tt::FuncOp>();
   plan.ordered = !commutes(reduction) || (function && function->hasAttr(reproducible_attribute));
   LinearLayout indices;
-  for (const LinearLayout::Output &output : plan.source.outputs())
+  for (const LinearLayout::Output& output : plan.source.outputs())
     indices = indices * LinearLayout::identity(output.size, output.axis, output.axis);
   LinearLayout places = indices.invert_and_compose(plan.source);
   Axis axis = index_axis(plan.axis);
@@ -62,15 +63,15 @@ ReductionPlan plan_reduction(tt::ReduceOp reduction) {
     step.lane = places.basis(axis, bit, Axis::lane);
     step.way = places.basis(axis, bit, Axis::warp) ? Way::scratch : step.lane ? Way::lanes : Way::registers;
     step.bits = {bit};
-    std::vector<ReductionStep> &steps = plan.ordered ? plan.steps : ways[int(step.way)];
+    std::vector<ReductionStep>& steps = plan.ordered ? plan.steps : ways[int(step.way)];
     if (step.way == Way::scratch && !steps.empty() && steps.back().way == Way::scratch)
       steps.back().bits.insert(steps.back().bits.begin(), bit);
     else
       steps.push_back(step);
   }
-  for (std::vector<ReductionStep> &steps : ways) llvm::append_range(plan.steps, steps);
+  for (std::vector<ReductionStep>& steps : ways) llvm::append_range(plan.steps, steps);
   int32_t rest = plan.source.output_size(axis) - 1;
-  for (ReductionStep &step : plan.steps) {
+  for (ReductionStep& step : plan.steps) {
     for (int bit : step.bits) rest &= ~(int32_t(1) << bit);
     step.rest = rest;
   }
@@ -86,22 +87,22 @@ using Element = SmallVector<Value, 2>;
 
 class Reduction {
  public:
-  Reduction(Emitter &emitter, tt::ReduceOp reduction)
+  Reduction(Emitter& emitter, tt::ReduceOp reduction)
       : emitter_(emitter), reduction_(reduction), plan_(plan_reduction(reduction)) {}
 
   LogicalResult emit();
 
  private:
-  FailureOr<Element> combine(const Element &left, const Element &right);
-  LogicalResult combine_registers(const ReductionStep &step);
-  LogicalResult combine_lanes(const ReductionStep &step);
-  LogicalResult combine_partial_results(const ReductionStep &step);
+  FailureOr<Element> combine(const Element& left, const Element& right);
+  LogicalResult combine_registers(const ReductionStep& step);
+  LogicalResult combine_lanes(const ReductionStep& step);
+  LogicalResult combine_partial_results(const ReductionStep& step);
   Value in_upper_half(int number, int bit);
-  Element select(Value condition, const Element &yes, const Element &no);
+  Element select(Value condition, const Element& yes, const Element& no);
   LogicalResult bind_results();
   int registers() const { return plan_.source.input_size(Axis::reg); }
 
-  Emitter &emitter_;
+  Emitter& emitter_;
   tt::ReduceOp reduction_;
   ReductionPlan plan_;
   std::vector<Element> elements_;  // one per register of the source
@@ -109,8 +110,8 @@ class Reduction {
   bool exchanged_ = false;
 };
 
-FailureOr<Element> Reduction::combine(const Element &left, const Element &right) {
-  Block &body = reduction_.getCombineOp().front();
+FailureOr<Element> Reduction::combine(const Element& left, const Element& right) {
+  Block& body = reduction_.getCombineOp().front();
   for (size_t k = 0; k < left.size(); ++k) {
     emitter_.bind(body.getArgument(k), {left[k]});
     emitter_.bind(body.getArgument(left.size() + k), {right[k]});
@@ -123,30 +124,31 @@ FailureOr<Element> Reduction::combine(const Element &left, const Element &right)
   return result;
 }
 
-// i1: bit `bit` of the index of this thread's element in register `number`. Null where no lane or warp has a part in it.
+// i1: bit `bit` of the index of this thread's element in register `number`. Null where no lane or warp has a part in
+// it.
 Value Reduction::in_upper_half(int number, int bit) {
   Axis axis = index_axis(plan_.axis);
   bool varies = false;
   for (Axis input : {Axis::lane, Axis::warp})
     for (int k = 0; k < plan_.source.input_bits(input); ++k) varies |= plan_.source.basis(input, k, axis) >> bit & 1;
   if (!varies) return {};
-  OpBuilder &builder = emitter_.builder;
+  OpBuilder& builder = emitter_.builder;
   Value index = emitter_.index_of(plan_.source, number, axis);
-  auto predicate = builder.getNamedAttr("predicate",
-                                        arith::CmpIPredicateAttr::get(builder.getContext(), arith::CmpIPredicate::ne));
+  auto predicate =
+      builder.getNamedAttr("predicate", arith::CmpIPredicateAttr::get(builder.getContext(), arith::CmpIPredicate::ne));
   return emitter_.number(OperationName("arith.cmpi", builder.getContext()),
                          {emitter_.and_constant(index, int64_t(1) << bit), emitter_.constant(0)}, builder.getI1Type(),
                          builder.getDictionaryAttr(predicate));
 }
 
-Element Reduction::select(Value condition, const Element &yes, const Element &no) {
+Element Reduction::select(Value condition, const Element& yes, const Element& no) {
   Element result;
   for (auto [left, right] : llvm::zip_equal(yes, no))
     result.push_back(left == right ? left : emitter_.make<arith::SelectOp>({condition, left, right}, left.getType()));
   return result;
 }
 
-LogicalResult Reduction::combine_registers(const ReductionStep &step) {
+LogicalResult Reduction::combine_registers(const ReductionStep& step) {
   int bit = step.bits.front();
   std::vector<Element> results(elements_.size());
   for (int number = 0; number < registers(); ++number) {
@@ -164,15 +166,15 @@ LogicalResult Reduction::combine_registers(const ReductionStep &step) {
   return success();
 }
 
-LogicalResult Reduction::combine_lanes(const ReductionStep &step) {
-  OpBuilder &builder = emitter_.builder;
+LogicalResult Reduction::combine_lanes(const ReductionStep& step) {
+  OpBuilder& builder = emitter_.builder;
   llvm::DenseMap<Value, Value> moved;
   Value distance = emitter_.constant(step.lane);
   std::vector<Element> results;
   for (int number = 0; number < registers(); ++number) {
     Element right;
     for (Value value : elements_[number ^ step.reg]) {
-      Value &there = moved[value];
+      Value& there = moved[value];
       if (!there)
         there = thread::ShuffleOp::create(builder, emitter_.location, thread::ShuffleKind::XOR, value, distance);
       right.push_back(there);
@@ -190,7 +192,7 @@ LogicalResult Reduction::combine_lanes(const ReductionStep &step) {
   return success();
 }
 
-LogicalResult Reduction::combine_partial_results(const ReductionStep &step) {
+LogicalResult Reduction::combine_partial_results(const ReductionStep& step) {
   if (exchanged_) shared_barrier(emitter_, reduction_);  // the round before has been read
   exchanged_ = true;
   LinearLayout places = plan_.partial_results(step);
@@ -201,12 +203,12 @@ LogicalResult Reduction::combine_partial_results(const ReductionStep &step) {
       store_shared(emitter_, arrays_[k], emitter_.index_of(places, number, Axis::index0), elements_[number][k], owns);
   shared_barrier(emitter_, reduction_);
   std::vector<LinearLayout::Input> inputs = places.inputs();
-  for (LinearLayout::Input &input : inputs)
-    for (LinearLayout::Basis &basis : input.bases) basis.front() &= ~(parts - 1);
+  for (LinearLayout::Input& input : inputs)
+    for (LinearLayout::Basis& basis : input.bases) basis.front() &= ~(parts - 1);
   LinearLayout groups(std::move(inputs), places.outputs());
   std::map<int32_t, Element> made;
   for (int number = 0; number < registers(); ++number) {
-    Element &result = made[groups.apply({{Axis::reg, number}}, Axis::index0)];
+    Element& result = made[groups.apply({{Axis::reg, number}}, Axis::index0)];
     if (result.empty()) {
       std::vector<Element> group(parts);
       for (auto [k, array] : llvm::enumerate(arrays_)) {
@@ -233,7 +235,7 @@ LogicalResult Reduction::combine_partial_results(const ReductionStep &step) {
 LogicalResult Reduction::bind_results() {
   LinearLayout sliced = slice_layout(plan_.source, plan_.axis);
   std::vector<int> held(sliced.input_size(Axis::reg), 0);  // the source's register that has each result
-  auto image = [](const LinearLayout &layout, int number, int without) {
+  auto image = [](const LinearLayout& layout, int number, int without) {
     Point point = layout.apply({{Axis::reg, number}});
     std::vector<int32_t> place;
     for (size_t d = 0; d < point.size(); ++d)
@@ -241,13 +243,15 @@ LogicalResult Reduction::bind_results() {
     return place;
   };
   std::map<std::vector<int32_t>, int> found;
-  for (int number = 0; number < registers(); ++number) found.emplace(image(plan_.source, number, int(plan_.axis)), number);
+  for (int number = 0; number < registers(); ++number)
+    found.emplace(image(plan_.source, number, int(plan_.axis)), number);
   for (size_t number = 0; number < held.size(); ++number) held[number] = found.at(image(sliced, int(number), -1));
   for (auto [k, result] : llvm::enumerate(reduction_.getResult())) {
     Scalars scalars;
     if (isa<RankedTensorType>(result.getType()) && tile::layout_of(result.getType()) != sliced) {
       InFlightDiagnostic error = reduction_.emitOpError("must have its source's layout without the axis; got ")
-                                 << tile::layout_of(result.getType()).to_string() << ", expected " << sliced.to_string();
+                                 << tile::layout_of(result.getType()).to_string() << ", expected "
+                                 << sliced.to_string();
       error.attachNote() << "help: a tile.convert_layout belongs behind it";
       return error;
     }
@@ -262,12 +266,12 @@ LogicalResult Reduction::emit() {
   elements_.resize(registers());
   for (Value source : reduction_.getSrcs())
     for (auto [element, value] : llvm::zip_equal(elements_, emitter_.scalars(source))) element.push_back(value);
-  bool exchanges = llvm::any_of(plan_.steps, [](const ReductionStep &step) { return step.way == Way::scratch; });
+  bool exchanges = llvm::any_of(plan_.steps, [](const ReductionStep& step) { return step.way == Way::scratch; });
   for (unsigned k = 0; exchanges && k < reduction_.getSrcs().size(); ++k) {
     arrays_.push_back(scratch_array(emitter_, reduction_, k));
     if (!arrays_.back()) return failure();
   }
-  for (const ReductionStep &step : plan_.steps) {
+  for (const ReductionStep& step : plan_.steps) {
     LogicalResult result = step.way == Way::registers ? combine_registers(step)
                            : step.way == Way::lanes   ? combine_lanes(step)
                                                       : combine_partial_results(step);
@@ -278,6 +282,6 @@ LogicalResult Reduction::emit() {
 
 }  // namespace
 
-LogicalResult emit_reduction(Emitter &emitter, tt::ReduceOp reduction) { return Reduction(emitter, reduction).emit(); }
+LogicalResult emit_reduction(Emitter& emitter, tt::ReduceOp reduction) { return Reduction(emitter, reduction).emit(); }
 
 }  // namespace teeny::compiler::gpu

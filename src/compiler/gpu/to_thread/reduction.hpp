@@ -17,21 +17,21 @@ struct ReductionStep {
     scratch     // of another warp: all partial results of the step's bits meet in shared memory
   };
   Way way;
-  std::vector<int> bits;   // of the index along the axis, ascending; one unless way is scratch
-  int reg = 0, lane = 0;   // the other place: this one xor these
-  std::int32_t rest = 0;   // bits of the index along the axis that are not combined after this step
+  std::vector<int> bits;  // of the index along the axis, ascending; one unless way is scratch
+  int reg = 0, lane = 0;  // the other place: this one xor these
+  std::int32_t rest = 0;  // bits of the index along the axis that are not combined after this step
 
-  bool operator==(const ReductionStep &) const = default;
+  bool operator==(const ReductionStep&) const = default;
 };
 
 struct ReductionPlan {
   LinearLayout source;
   unsigned axis = 0;
-  bool ordered = false;    // the operand of lower index stands left, and steps go from the highest bit down
+  bool ordered = false;  // the operand of lower index stands left, and steps go from the highest bit down
   std::vector<ReductionStep> steps;
 
   // For a step through scratch: places -> number of the partial result along index0, the step's bits lowest.
-  LinearLayout partial_results(const ReductionStep &step) const;
+  LinearLayout partial_results(const ReductionStep& step) const;
 };
 
 // Free order for combinations that are known to commute, unless the function has reproducible_attribute.

@@ -17,7 +17,7 @@ using Element = SmallVector<Value, 2>;
 
 class Scan {
  public:
-  Scan(Emitter &emitter, tt::ScanOp scan) : emitter_(emitter), scan_(scan) {
+  Scan(Emitter& emitter, tt::ScanOp scan) : emitter_(emitter), scan_(scan) {
     auto type = cast<RankedTensorType>(scan.getSrcs().front().getType());
     layout_ = tile::layout_of(type);
     places_ = row_major(layout_);
@@ -29,7 +29,7 @@ class Scan {
   LogicalResult emit();
 
  private:
-  FailureOr<Element> combine(const Element &left, const Element &right);
+  FailureOr<Element> combine(const Element& left, const Element& right);
   void store_all();
   LogicalResult take_in(int32_t distance);
   LogicalResult walk_lines();
@@ -38,7 +38,7 @@ class Scan {
   }
   Value load(Value array, Value index, Value mask, Type scalar);
 
-  Emitter &emitter_;
+  Emitter& emitter_;
   tt::ScanOp scan_;
   LinearLayout layout_, places_;
   int32_t extent_ = 1, elements_ = 1, stride_ = 1;
@@ -46,8 +46,8 @@ class Scan {
   Element arrays_;
 };
 
-FailureOr<Element> Scan::combine(const Element &left, const Element &right) {
-  Block &body = scan_.getCombineOp().front();
+FailureOr<Element> Scan::combine(const Element& left, const Element& right) {
+  Block& body = scan_.getCombineOp().front();
   for (size_t k = 0; k < left.size(); ++k) {
     emitter_.bind(body.getArgument(k), {left[k]});
     emitter_.bind(body.getArgument(left.size() + k), {right[k]});
@@ -61,7 +61,7 @@ FailureOr<Element> Scan::combine(const Element &left, const Element &right) {
 }
 
 Value Scan::load(Value array, Value index, Value mask, Type scalar) {
-  OpBuilder &builder = emitter_.builder;
+  OpBuilder& builder = emitter_.builder;
   Type stored = cast<thread::SharedType>(array.getType()).getElement();
   Value value = thread::SharedLoadOp::create(builder, emitter_.location, stored, array, index, mask, 0).getResult(0);
   if (stored == scalar) return value;
@@ -74,7 +74,8 @@ void Scan::store_all() {
   Value owns = emitter_.owns(places_);
   for (size_t number = 0; number < values_.size(); ++number)
     for (size_t k = 0; (int32_t(number) & copies) == 0 && k < arrays_.size(); ++k)
-      store_shared(emitter_, arrays_[k], emitter_.index_of(places_, int(number), Axis::index0), values_[number][k], owns);
+      store_shared(emitter_, arrays_[k], emitter_.index_of(places_, int(number), Axis::index0), values_[number][k],
+                   owns);
 }
 
 LogicalResult Scan::take_in(int32_t distance) {
@@ -86,9 +87,10 @@ LogicalResult Scan::take_in(int32_t distance) {
                                    : compare(arith::CmpIPredicate::sge, along, distance);
     Value before = emitter_.add(emitter_.index_of(places_, int(number), Axis::index0),
                                 emitter_.constant((scan_.getReverse() ? distance : -distance) * int64_t(stride_)));
-    Element &own = values_[number];
+    Element& own = values_[number];
     Element other;
-    for (auto [array, value] : llvm::zip_equal(arrays_, own)) other.push_back(load(array, before, has, value.getType()));
+    for (auto [array, value] : llvm::zip_equal(arrays_, own))
+      other.push_back(load(array, before, has, value.getType()));
     FailureOr<Element> combined = combine(other, own);
     if (failed(combined)) return failure();
     for (auto [value, result] : llvm::zip_equal(own, *combined))
@@ -99,7 +101,7 @@ LogicalResult Scan::take_in(int32_t distance) {
 }
 
 LogicalResult Scan::walk_lines() {
-  OpBuilder &builder = emitter_.builder;
+  OpBuilder& builder = emitter_.builder;
   Location location = emitter_.location;
   store_all();
   shared_barrier(emitter_, scan_);
@@ -110,7 +112,7 @@ LogicalResult Scan::walk_lines() {
                               emitter_.lane());
   OpBuilder::InsertionGuard guard(builder);
   auto over_lines = scf::ForOp::create(builder, location, thread, emitter_.constant(lines), emitter_.constant(threads));
-  Block &body = *over_lines.getBody();
+  Block& body = *over_lines.getBody();
   builder.setInsertionPointToStart(&body);
   // line = outer * stride + inner; its elements: (outer * extent + k) * stride + inner.
   auto make = [&]<typename Op>(std::type_identity<Op>, Value left, int64_t right) -> Value {
@@ -119,17 +121,20 @@ LogicalResult Scan::walk_lines() {
   Value line = over_lines.getInductionVar();
   Value outer = make(std::type_identity<arith::DivUIOp>(), line, stride_);
   Value inner = make(std::type_identity<arith::RemUIOp>(), line, stride_);
-  Value first = arith::AddIOp::create(builder, location, make(std::type_identity<arith::MulIOp>(), outer, extent_ * stride_), inner);
+  Value first = arith::AddIOp::create(builder, location,
+                                      make(std::type_identity<arith::MulIOp>(), outer, extent_ * stride_), inner);
   if (scan_.getReverse()) first = make(std::type_identity<arith::AddIOp>(), first, int64_t(extent_ - 1) * stride_);
   SmallVector<Value> initial{first};
-  for (auto [array, value] : llvm::zip_equal(arrays_, values_.front())) initial.push_back(load(array, first, {}, value.getType()));
-  auto along = scf::ForOp::create(builder, location, emitter_.constant(1), emitter_.constant(extent_), emitter_.constant(1), initial);
+  for (auto [array, value] : llvm::zip_equal(arrays_, values_.front()))
+    initial.push_back(load(array, first, {}, value.getType()));
+  auto along = scf::ForOp::create(builder, location, emitter_.constant(1), emitter_.constant(extent_),
+                                  emitter_.constant(1), initial);
   builder.setInsertionPointToStart(along.getBody());
   int64_t step = scan_.getReverse() ? -stride_ : stride_;
   Value here = make(std::type_identity<arith::AddIOp>(), along.getRegionIterArgs().front(), step);
   Element left(along.getRegionIterArgs().drop_front()), right;
   for (auto [array, value] : llvm::zip_equal(arrays_, left)) right.push_back(load(array, here, {}, value.getType()));
-  Block &region = scan_.getCombineOp().front();
+  Block& region = scan_.getCombineOp().front();
   for (size_t k = 0; k < left.size(); ++k) {
     emitter_.bind(region.getArgument(k), {left[k]});
     emitter_.bind(region.getArgument(left.size() + k), {right[k]});
@@ -169,7 +174,7 @@ LogicalResult Scan::emit() {
   }
   for (auto [k, result] : llvm::enumerate(scan_.getResults())) {
     Scalars scalars;
-    for (const Element &element : values_) scalars.push_back(element[k]);
+    for (const Element& element : values_) scalars.push_back(element[k]);
     emitter_.bind(result, std::move(scalars));
   }
   return success();
@@ -177,6 +182,6 @@ LogicalResult Scan::emit() {
 
 }  // namespace
 
-LogicalResult emit_scan(Emitter &emitter, tt::ScanOp scan) { return Scan(emitter, scan).emit(); }
+LogicalResult emit_scan(Emitter& emitter, tt::ScanOp scan) { return Scan(emitter, scan).emit(); }
 
 }  // namespace teeny::compiler::gpu

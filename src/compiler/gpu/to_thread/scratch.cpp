@@ -6,10 +6,10 @@ namespace teeny::compiler::gpu {
 
 using namespace mlir;
 
-static void add_reduction(tt::ReduceOp reduction, SmallVector<Scratch, 1> &scratch) {
+static void add_reduction(tt::ReduceOp reduction, SmallVector<Scratch, 1>& scratch) {
   ReductionPlan plan = plan_reduction(reduction);
   int64_t elements = 0;
-  for (const ReductionStep &step : plan.steps)
+  for (const ReductionStep& step : plan.steps)
     if (step.way == ReductionStep::Way::scratch)
       elements = std::max<int64_t>(elements, plan.partial_results(step).output_size(Axis::index0));
   if (elements == 0) return;
@@ -17,14 +17,14 @@ static void add_reduction(tt::ReduceOp reduction, SmallVector<Scratch, 1> &scrat
 }
 
 // A result that threads learn from the one that has it.
-static void add_once(Operation *operation, const Capability &capability, SmallVector<Scratch, 1> &scratch) {
+static void add_once(Operation* operation, const Capability& capability, SmallVector<Scratch, 1>& scratch) {
   Value result = operation->getResult(0);
   if (result.use_empty()) return;
   LinearLayout places = element_places(operation, result.getType(), capability);
   if (has_copies(places)) scratch.push_back({places.output_size(Axis::index0), stored_type(result.getType())});
 }
 
-SmallVector<Scratch, 1> scratch_of(Operation *operation, const Capability &capability) {
+SmallVector<Scratch, 1> scratch_of(Operation* operation, const Capability& capability) {
   SmallVector<Scratch, 1> scratch;
   if (auto reduction = dyn_cast<tt::ReduceOp>(operation)) add_reduction(reduction, scratch);
   if (auto conversion = dyn_cast<tile::ConvertLayoutOp>(operation)) {
@@ -34,9 +34,8 @@ SmallVector<Scratch, 1> scratch_of(Operation *operation, const Capability &capab
       scratch.push_back({to.getNumElements(), stored_type(to)});
   }
   auto load = dyn_cast<tt::LoadOp>(operation);
-  bool tensors = llvm::all_of(operation->getResultTypes(), [](Type type) {
-    return !isa<RankedTensorType>(type) || tile::is_distributed(type);
-  });
+  bool tensors = llvm::all_of(operation->getResultTypes(),
+                              [](Type type) { return !isa<RankedTensorType>(type) || tile::is_distributed(type); });
   if (tensors && (isa<tt::AtomicRMWOp, tt::AtomicCASOp>(operation) || (load && load.getIsVolatile())))
     add_once(operation, capability, scratch);
   if (auto scan = dyn_cast<tt::ScanOp>(operation); scan && tensors)
