@@ -57,7 +57,10 @@ static double scalar(Operation& operation, ArrayRef<double> x) {
   }
   if (name == "arith.addi" || name == "arith.addf") return x[0] + x[1];
   if (name == "arith.subi") return x[0] - x[1];
-  if (name == "arith.muli") return double(int64_t(uint64_t(a(0)) * uint64_t(a(1))));
+  if (name == "arith.muli") {
+    uint64_t product = uint64_t(a(0)) * uint64_t(a(1));  // a double holds 53 bits of it
+    return operation.getResult(0).getType().isInteger(64) ? double(int64_t(product)) : double(int32_t(product));
+  }
   if (name == "arith.divui") return double(a(0) / a(1));
   if (name == "arith.remui") return double(a(0) % a(1));
   if (name == "arith.andi") return double(a(0) & a(1));

@@ -300,6 +300,40 @@ TEST(Scan, SumsUpToEachElement) {
     }
 }
 
+// x = a * x + b of all elements up to one, as a composition of maps (a, b): it does not commute.
+void expect_composed(const LinearLayout& layout, bool reverse, int barriers) {
+  std::string body =
+      numbers({256}, "l") + places({256}, "l", "x") + places({256}, "l", "y") +
+      "%v = tt.load %l_at_x : tensor<256x!tt.ptr<i32>, #l>\n"
+      "%f, %g = \"tt.scan\"(%v, %l_element) <{axis = 0 : i32, reverse = " +
+      (reverse ? "true" : "false") +
+      "}> ({ ^bb0(%a: i32, %b: i32, %c: i32, %d: i32):\n%ac = arith.muli %a, %c : i32\n"
+      "%bc = arith.muli %b, %c : i32\n%s = arith.addi %bc, %d : i32\ntt.scan.return %ac, %s : i32, i32 })"
+      " : (tensor<256xi32, #l>, tensor<256xi32, #l>) -> (tensor<256xi32, #l>, tensor<256xi32, #l>)\n"
+      "tt.store %l_at_y, %g : tensor<256x!tt.ptr<i32>, #l>\n";
+  Made made;
+  ASSERT_NO_FATAL_FAILURE(make(made, named("l", layout), body));
+  std::vector<double> results = run(made, 256, 256, input_number);
+  uint32_t b = 0;
+  for (int64_t i = 0; i < 256; ++i) {
+    int64_t at = reverse ? 255 - i : i;
+    b = b * uint32_t(input_number(at)) + uint32_t(at);
+    ASSERT_EQ(results[at], int32_t(b)) << "element " << at << " of " << layout.to_string();
+  }
+  if (barriers >= 0) {
+    EXPECT_EQ(made.count<thread::BarrierOp>(), barriers);
+  }
+}
+
+TEST(Scan, KeepsTheOrderOfMapsThatDoNotCommute) {
+  LinearLayout blocked = over({{1}}, {{2}, {4}, {8}, {16}, {32}}, {{64}, {128}}, {256});
+  std::mt19937 random(3);
+  for (bool reverse : {false, true}) {
+    expect_composed(blocked, reverse, 3);
+    for (int trial = 0; trial < 3; ++trial) expect_composed(random_layout(random, {256}, trial + 2), reverse, -1);
+  }
+}
+
 // ---- what is done once
 
 TEST(Atomic, AddsEachElementOnceAndTellsAllCopies) {

@@ -1,5 +1,6 @@
 #include "compiler/gpu/to_thread/reduction.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -44,38 +45,85 @@ LinearLayout ReductionPlan::partial_results(const ReductionStep& step) const {
   return LinearLayout(std::move(inputs), {{Axis::index0, int32_t(1) << bits.size()}});
 }
 
-ReductionPlan plan_reduction(tt::ReduceOp reduction) {
+// A step for each bit of the index along the axis, the highest first.
+static std::vector<ReductionStep> steps_of(const LinearLayout& source, Axis axis) {
   using Way = ReductionStep::Way;
-  ReductionPlan plan;
-  plan.source = tile::layout_of(reduction.getSrcs().front().getType());
-  plan.axis = reduction.getAxis();
-  auto function = reduction->getParentOfType<tt::FuncOp>();
-  plan.ordered = !commutes(reduction) || (function && function->hasAttr(reproducible_attribute));
   LinearLayout indices;
-  for (const LinearLayout::Output& output : plan.source.outputs())
+  for (const LinearLayout::Output& output : source.outputs())
     indices = indices * LinearLayout::identity(output.size, output.axis, output.axis);
-  LinearLayout places = indices.invert_and_compose(plan.source);
-  Axis axis = index_axis(plan.axis);
-  std::vector<ReductionStep> ways[3];
-  for (int bit = plan.source.output_bits(axis); bit-- > 0;) {
+  LinearLayout places = indices.invert_and_compose(source);
+  std::vector<ReductionStep> steps;
+  for (int bit = source.output_bits(axis); bit-- > 0;) {
     ReductionStep step;
     step.reg = places.basis(axis, bit, Axis::reg);
     step.lane = places.basis(axis, bit, Axis::lane);
     step.way = places.basis(axis, bit, Axis::warp) ? Way::scratch : step.lane ? Way::lanes : Way::registers;
     step.bits = {bit};
-    std::vector<ReductionStep>& steps = plan.ordered ? plan.steps : ways[int(step.way)];
-    if (step.way == Way::scratch && !steps.empty() && steps.back().way == Way::scratch)
-      steps.back().bits.insert(steps.back().bits.begin(), bit);
-    else
-      steps.push_back(step);
+    steps.push_back(step);
   }
-  for (std::vector<ReductionStep>& steps : ways) llvm::append_range(plan.steps, steps);
-  int32_t rest = plan.source.output_size(axis) - 1;
+  return steps;
+}
+
+static void set_rests(ReductionPlan& plan) {
+  int32_t rest = plan.source.output_size(index_axis(plan.axis)) - 1;
   for (ReductionStep& step : plan.steps) {
     for (int bit : step.bits) rest &= ~(int32_t(1) << bit);
     step.rest = rest;
   }
+}
+
+static bool is_reproducible(Operation* operation) {
+  auto function = operation->getParentOfType<tt::FuncOp>();
+  return function && function->hasAttr(reproducible_attribute);
+}
+
+ReductionPlan plan_reduction(tt::ReduceOp reduction) {
+  ReductionPlan plan{tile::layout_of(reduction.getSrcs().front().getType()), unsigned(reduction.getAxis())};
+  plan.ordered = !commutes(reduction) || is_reproducible(reduction);
+  std::vector<ReductionStep> ways[3];
+  for (ReductionStep& step : steps_of(plan.source, index_axis(plan.axis))) {
+    std::vector<ReductionStep>& steps = plan.ordered ? plan.steps : ways[int(step.way)];
+    if (step.way == ReductionStep::Way::scratch && !steps.empty() && steps.back().way == step.way)
+      steps.back().bits.insert(steps.back().bits.begin(), step.bits.front());
+    else
+      steps.push_back(step);
+  }
+  for (std::vector<ReductionStep>& steps : ways) llvm::append_range(plan.steps, steps);
+  set_rests(plan);
   return plan;
+}
+
+ReductionPlan plan_scan(tt::ScanOp scan) {
+  ReductionPlan plan{tile::layout_of(scan.getSrcs().front().getType()), unsigned(scan.getAxis()), true};
+  plan.in_turn = is_reproducible(scan);
+  if (plan.in_turn) return plan;
+  plan.steps = steps_of(plan.source, index_axis(plan.axis));
+  std::reverse(plan.steps.begin(), plan.steps.end());
+  set_rests(plan);
+  return plan;
+}
+
+int64_t ReductionPlan::scratch_elements() const {
+  int64_t elements = 0;
+  if (in_turn) return row_major(source).output_size(Axis::index0);
+  for (const ReductionStep& step : steps)
+    if (step.way == ReductionStep::Way::scratch)
+      elements = std::max<int64_t>(elements, partial_results(step).output_size(Axis::index0));
+  return elements;
+}
+
+Value in_upper_half(Emitter& emitter, const LinearLayout& layout, int number, Axis axis, int bit) {
+  bool varies = false;
+  for (Axis input : {Axis::lane, Axis::warp})
+    for (int k = 0; k < layout.input_bits(input); ++k) varies |= layout.basis(input, k, axis) >> bit & 1;
+  if (!varies) return {};
+  OpBuilder& builder = emitter.builder;
+  Value index = emitter.index_of(layout, number, axis);
+  auto predicate =
+      builder.getNamedAttr("predicate", arith::CmpIPredicateAttr::get(builder.getContext(), arith::CmpIPredicate::ne));
+  return emitter.number(OperationName("arith.cmpi", builder.getContext()),
+                        {emitter.and_constant(index, int64_t(1) << bit), emitter.constant(0)}, builder.getI1Type(),
+                        builder.getDictionaryAttr(predicate));
 }
 
 // ---- emission
@@ -97,7 +145,6 @@ class Reduction {
   LogicalResult combine_registers(const ReductionStep& step);
   LogicalResult combine_lanes(const ReductionStep& step);
   LogicalResult combine_partial_results(const ReductionStep& step);
-  Value in_upper_half(int number, int bit);
   Element select(Value condition, const Element& yes, const Element& no);
   LogicalResult bind_results();
   int registers() const { return plan_.source.input_size(Axis::reg); }
@@ -124,23 +171,6 @@ FailureOr<Element> Reduction::combine(const Element& left, const Element& right)
   return result;
 }
 
-// i1: bit `bit` of the index of this thread's element in register `number`. Null where no lane or warp has a part in
-// it.
-Value Reduction::in_upper_half(int number, int bit) {
-  Axis axis = index_axis(plan_.axis);
-  bool varies = false;
-  for (Axis input : {Axis::lane, Axis::warp})
-    for (int k = 0; k < plan_.source.input_bits(input); ++k) varies |= plan_.source.basis(input, k, axis) >> bit & 1;
-  if (!varies) return {};
-  OpBuilder& builder = emitter_.builder;
-  Value index = emitter_.index_of(plan_.source, number, axis);
-  auto predicate =
-      builder.getNamedAttr("predicate", arith::CmpIPredicateAttr::get(builder.getContext(), arith::CmpIPredicate::ne));
-  return emitter_.number(OperationName("arith.cmpi", builder.getContext()),
-                         {emitter_.and_constant(index, int64_t(1) << bit), emitter_.constant(0)}, builder.getI1Type(),
-                         builder.getDictionaryAttr(predicate));
-}
-
 Element Reduction::select(Value condition, const Element& yes, const Element& no) {
   Element result;
   for (auto [left, right] : llvm::zip_equal(yes, no))
@@ -156,7 +186,8 @@ LogicalResult Reduction::combine_registers(const ReductionStep& step) {
     bool upper = plan_.source.apply({{Axis::reg, number}}, index_axis(plan_.axis)) >> bit & 1;
     if (upper) continue;  // the other register of the pair gives the result of both
     Element left = elements_[number], right = elements_[other];
-    if (Value swapped = plan_.ordered ? in_upper_half(number, bit) : Value())
+    if (Value swapped =
+            plan_.ordered ? in_upper_half(emitter_, plan_.source, number, index_axis(plan_.axis), bit) : Value())
       std::tie(left, right) = std::pair(select(swapped, right, left), select(swapped, left, right));
     FailureOr<Element> result = combine(left, right);
     if (failed(result)) return failure();
@@ -181,7 +212,7 @@ LogicalResult Reduction::combine_lanes(const ReductionStep& step) {
     }
     Element left = elements_[number];
     if (plan_.ordered) {
-      Value swapped = in_upper_half(number, step.bits.front());
+      Value swapped = in_upper_half(emitter_, plan_.source, number, index_axis(plan_.axis), step.bits.front());
       std::tie(left, right) = std::pair(select(swapped, right, left), select(swapped, left, right));
     }
     FailureOr<Element> result = combine(left, right);
@@ -266,7 +297,7 @@ LogicalResult Reduction::emit() {
   elements_.resize(registers());
   for (Value source : reduction_.getSrcs())
     for (auto [element, value] : llvm::zip_equal(elements_, emitter_.scalars(source))) element.push_back(value);
-  bool exchanges = llvm::any_of(plan_.steps, [](const ReductionStep& step) { return step.way == Way::scratch; });
+  bool exchanges = plan_.scratch_elements() != 0;
   for (unsigned k = 0; exchanges && k < reduction_.getSrcs().size(); ++k) {
     arrays_.push_back(scratch_array(emitter_, reduction_, k));
     if (!arrays_.back()) return failure();

@@ -1,9 +1,9 @@
-// How a reduction proceeds: one bit of the axis' index after the other.
+// How a reduction or a scan proceeds: one bit of the axis' index after the other.
 #pragma once
 
 #include <vector>
 
-#include "compiler/gpu/gpu.hpp"
+#include "compiler/gpu/to_thread/emitter.hpp"
 
 namespace teeny::compiler::gpu {
 
@@ -29,12 +29,21 @@ struct ReductionPlan {
   unsigned axis = 0;
   bool ordered = false;  // the operand of lower index stands left, and steps go from the highest bit down
   std::vector<ReductionStep> steps;
+  bool in_turn = false;  // a scan that goes along the axis element by element, in memory: no steps
 
   // For a step through scratch: places -> number of the partial result along index0, the step's bits lowest.
   LinearLayout partial_results(const ReductionStep& step) const;
+  // What each operand's array in shared memory holds; 0: none is needed.
+  int64_t scratch_elements() const;
 };
 
 // Free order for combinations that are known to commute, unless the function has reproducible_attribute.
 ReductionPlan plan_reduction(tt::ReduceOp reduction);
+// From the lowest bit up, one bit a step; in turn if the function has reproducible_attribute.
+ReductionPlan plan_scan(tt::ScanOp scan);
+
+// i1: bit `bit` of the index along `axis` of this thread's element in register `number`. Null where no lane or warp has
+// a part in it.
+mlir::Value in_upper_half(Emitter& emitter, const LinearLayout& layout, int number, Axis axis, int bit);
 
 }  // namespace teeny::compiler::gpu

@@ -1,7 +1,8 @@
-// tt.scan through shared memory: all elements stand there in row-major order.
-//
-// By default in rounds of distance 1, 2, 4, …: an element takes in what stands at that distance before it, so that it
-// covers twice as many. Where the defined order counts, one thread per line goes along it.
+// tt.scan. By default bit by bit of the index along the axis, lowest first: each place keeps the total of its segment
+// and what has been folded up to its element; in a step the upper segment takes in the lower one's total. Where the
+// defined order counts, one thread per line goes along it in shared memory.
+#include "compiler/gpu/to_thread/reduction.hpp"
+
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 
@@ -17,7 +18,7 @@ using Element = SmallVector<Value, 2>;
 
 class Scan {
  public:
-  Scan(Emitter& emitter, tt::ScanOp scan) : emitter_(emitter), scan_(scan) {
+  Scan(Emitter& emitter, tt::ScanOp scan) : emitter_(emitter), scan_(scan), plan_(plan_scan(scan)) {
     auto type = cast<RankedTensorType>(scan.getSrcs().front().getType());
     layout_ = tile::layout_of(type);
     places_ = row_major(layout_);
@@ -31,18 +32,19 @@ class Scan {
  private:
   FailureOr<Element> combine(const Element& left, const Element& right);
   void store_all();
-  LogicalResult take_in(int32_t distance);
+  LogicalResult take_in(const ReductionStep& step);
+  std::vector<Element> totals_of_others(const ReductionStep& step);
+  Element select(Value condition, const Element& yes, const Element& no);
   LogicalResult walk_lines();
-  Value compare(arith::CmpIPredicate predicate, Value left, int64_t right) {
-    return arith::CmpIOp::create(emitter_.builder, emitter_.location, predicate, left, emitter_.constant(right));
-  }
   Value load(Value array, Value index, Value mask, Type scalar);
 
   Emitter& emitter_;
   tt::ScanOp scan_;
   LinearLayout layout_, places_;
   int32_t extent_ = 1, elements_ = 1, stride_ = 1;
-  std::vector<Element> values_;  // one per register
+  ReductionPlan plan_;
+  std::vector<Element> values_, totals_;  // one per register
+  bool exchanged_ = false;
   Element arrays_;
 };
 
@@ -78,25 +80,71 @@ void Scan::store_all() {
                    owns);
 }
 
-LogicalResult Scan::take_in(int32_t distance) {
-  store_all();
-  shared_barrier(emitter_, scan_);
-  for (size_t number = 0; number < values_.size(); ++number) {
-    Value along = emitter_.index_of(layout_, int(number), index_axis(scan_.getAxis()));
-    Value has = scan_.getReverse() ? compare(arith::CmpIPredicate::slt, along, extent_ - distance)
-                                   : compare(arith::CmpIPredicate::sge, along, distance);
-    Value before = emitter_.add(emitter_.index_of(places_, int(number), Axis::index0),
-                                emitter_.constant((scan_.getReverse() ? distance : -distance) * int64_t(stride_)));
-    Element& own = values_[number];
-    Element other;
-    for (auto [array, value] : llvm::zip_equal(arrays_, own))
-      other.push_back(load(array, before, has, value.getType()));
-    FailureOr<Element> combined = combine(other, own);
-    if (failed(combined)) return failure();
-    for (auto [value, result] : llvm::zip_equal(own, *combined))
-      value = arith::SelectOp::create(emitter_.builder, emitter_.location, has, result, value);
+// The totals of the places whose index differs in the step's bit.
+std::vector<Element> Scan::totals_of_others(const ReductionStep& step) {
+  OpBuilder& builder = emitter_.builder;
+  std::vector<Element> others(totals_.size());
+  if (step.way != ReductionStep::Way::scratch) {
+    llvm::DenseMap<Value, Value> moved;
+    for (size_t number = 0; number < totals_.size(); ++number)
+      for (Value value : totals_[number ^ size_t(step.reg)]) {
+        Value& there = moved[value];
+        if (!there && step.lane == 0) there = value;
+        if (!there)
+          there = thread::ShuffleOp::create(builder, emitter_.location, thread::ShuffleKind::XOR, value,
+                                            emitter_.constant(step.lane));
+        others[number].push_back(there);
+      }
+    return others;
   }
-  if (2 * distance < extent_) shared_barrier(emitter_, scan_);  // before the next round stores
+  if (exchanged_) shared_barrier(emitter_, scan_);  // the step before has been read
+  exchanged_ = true;
+  LinearLayout segments = plan_.partial_results(step);
+  int32_t copies = segments.free_bits(Axis::reg);
+  Value owns = emitter_.owns(segments);
+  for (size_t number = 0; number < totals_.size(); ++number)
+    for (size_t k = 0; (int32_t(number) & copies) == 0 && k < arrays_.size(); ++k)
+      store_shared(emitter_, arrays_[k], emitter_.index_of(segments, int(number), Axis::index0), totals_[number][k],
+                   owns);
+  shared_barrier(emitter_, scan_);
+  for (size_t number = 0; number < totals_.size(); ++number) {
+    Value index = emitter_.index_of(segments, int(number), Axis::index0);
+    index = emitter_.exclusive_or(index, emitter_.constant(1));  // the step's bit is the lowest
+    for (auto [array, value] : llvm::zip_equal(arrays_, totals_[number]))
+      others[number].push_back(load(array, index, {}, value.getType()));
+  }
+  return others;
+}
+
+Element Scan::select(Value condition, const Element& yes, const Element& no) {
+  Element result;
+  for (auto [left, right] : llvm::zip_equal(yes, no))
+    result.push_back(left == right ? left : emitter_.make<arith::SelectOp>({condition, left, right}, left.getType()));
+  return result;
+}
+
+LogicalResult Scan::take_in(const ReductionStep& step) {
+  Axis axis = index_axis(scan_.getAxis());
+  int bit = step.bits.front();
+  std::vector<Element> others = totals_of_others(step), totals(totals_.size());
+  for (size_t number = 0; number < totals_.size(); ++number) {
+    const Element &own = totals_[number], &other = others[number];
+    Value upper = in_upper_half(emitter_, layout_, int(number), axis, bit);
+    bool upper_register = layout_.apply({{Axis::reg, int32_t(number)}}, axis) >> bit & 1;
+    // In reverse the lower segment comes behind the upper one.
+    auto where_behind = [&](const Element& yes, const Element& no) {
+      if (upper) return scan_.getReverse() ? select(upper, no, yes) : select(upper, yes, no);
+      return upper_register != scan_.getReverse() ? yes : no;
+    };
+    FailureOr<Element> total = combine(where_behind(other, own), where_behind(own, other));
+    if (failed(total)) return failure();
+    totals[number] = *total;
+    if (!upper && upper_register == scan_.getReverse()) continue;
+    FailureOr<Element> taken = combine(other, values_[number]);
+    if (failed(taken)) return failure();
+    values_[number] = where_behind(*taken, values_[number]);
+  }
+  totals_ = std::move(totals);
   return success();
 }
 
@@ -159,18 +207,20 @@ LogicalResult Scan::emit() {
   values_.resize(layout_.input_size(Axis::reg));
   for (auto [k, source] : llvm::enumerate(scan_.getSrcs())) {
     for (auto [element, value] : llvm::zip_equal(values_, emitter_.scalars(source))) element.push_back(value);
+    if (plan_.scratch_elements() == 0) continue;
     arrays_.push_back(scratch_array(emitter_, scan_, unsigned(k)));
     if (!arrays_.back()) return failure();
   }
-  if (scan_->getParentOfType<tt::FuncOp>()->hasAttr(reproducible_attribute)) {
+  if (plan_.in_turn) {
     if (failed(walk_lines())) return failure();
     shared_barrier(emitter_, scan_);
     for (size_t number = 0; number < values_.size(); ++number)
       for (auto [array, value] : llvm::zip_equal(arrays_, values_[number]))
         value = load(array, emitter_.index_of(places_, int(number), Axis::index0), {}, value.getType());
   } else {
-    for (int32_t distance = 1; distance < extent_; distance *= 2)
-      if (failed(take_in(distance))) return failure();
+    totals_ = values_;
+    for (const ReductionStep& step : plan_.steps)
+      if (failed(take_in(step))) return failure();
   }
   for (auto [k, result] : llvm::enumerate(scan_.getResults())) {
     Scalars scalars;

@@ -6,14 +6,9 @@ namespace teeny::compiler::gpu {
 
 using namespace mlir;
 
-static void add_reduction(tt::ReduceOp reduction, SmallVector<Scratch, 1>& scratch) {
-  ReductionPlan plan = plan_reduction(reduction);
-  int64_t elements = 0;
-  for (const ReductionStep& step : plan.steps)
-    if (step.way == ReductionStep::Way::scratch)
-      elements = std::max<int64_t>(elements, plan.partial_results(step).output_size(Axis::index0));
-  if (elements == 0) return;
-  for (Value source : reduction.getSrcs()) scratch.push_back({elements, stored_type(source.getType())});
+static void add(const ReductionPlan& plan, ValueRange sources, SmallVector<Scratch, 1>& scratch) {
+  if (int64_t elements = plan.scratch_elements())
+    for (Value source : sources) scratch.push_back({elements, stored_type(source.getType())});
 }
 
 // A result that threads learn from the one that has it.
@@ -26,7 +21,7 @@ static void add_once(Operation* operation, const Capability& capability, SmallVe
 
 SmallVector<Scratch, 1> scratch_of(Operation* operation, const Capability& capability) {
   SmallVector<Scratch, 1> scratch;
-  if (auto reduction = dyn_cast<tt::ReduceOp>(operation)) add_reduction(reduction, scratch);
+  if (auto reduction = dyn_cast<tt::ReduceOp>(operation)) add(plan_reduction(reduction), reduction.getSrcs(), scratch);
   if (auto conversion = dyn_cast<tile::ConvertLayoutOp>(operation)) {
     RankedTensorType from = conversion.getSource().getType(), to = conversion.getType();
     if (tile::is_distributed(from) && tile::is_distributed(to) &&
@@ -38,9 +33,7 @@ SmallVector<Scratch, 1> scratch_of(Operation* operation, const Capability& capab
                               [](Type type) { return !isa<RankedTensorType>(type) || tile::is_distributed(type); });
   if (tensors && (isa<tt::AtomicRMWOp, tt::AtomicCASOp>(operation) || (load && load.getIsVolatile())))
     add_once(operation, capability, scratch);
-  if (auto scan = dyn_cast<tt::ScanOp>(operation); scan && tensors)
-    for (Value source : scan.getSrcs())
-      scratch.push_back({cast<RankedTensorType>(source.getType()).getNumElements(), stored_type(source.getType())});
+  if (auto scan = dyn_cast<tt::ScanOp>(operation); scan && tensors) add(plan_scan(scan), scan.getSrcs(), scratch);
   return scratch;
 }
 
