@@ -10,6 +10,7 @@ using namespace mlir;
 namespace {
 
 constexpr int64_t alignment = 16;      // of the widest access
+constexpr int64_t small_scratch = 1024;  // bytes: at most so much takes turns between two places
 constexpr int64_t swizzle_unit = 1024;  // a hardware swizzle repeats after so many bytes
 
 int64_t align(int64_t offset, int64_t to) { return (offset + to - 1) / to * to; }
@@ -18,7 +19,8 @@ int64_t bytes_of(int64_t elements, Type element) { return elements * ((element.g
 }  // namespace
 
 // Allocations stand one after the other for the whole kernel; the scratch of all operations shares the range behind
-// them, since an operation's own is dead when it is done. With typed arrays that may not overlap, each element type has
+// them, since an operation's own is dead when it is done; small ones take turns between two places, so that one need not
+// wait until all have read the one before. With typed arrays that may not overlap, each element type has
 // a range of its own.
 LogicalResult allocate_shared(tt::FuncOp function, const Capability& capability) {
   Builder builder(function.getContext());
@@ -50,9 +52,17 @@ LogicalResult allocate_shared(tt::FuncOp function, const Capability& capability)
       if (!begins.try_emplace(type, align(end, alignment)).second) continue;
       end = align(end, alignment) + sizes[type];
     }
+  bool second = false;
   for (const auto& [operation, scratch] : users) {
     llvm::SmallVector<int64_t> offsets;
     llvm::DenseMap<Type, int64_t> next = begins;
+    int64_t need = 0;
+    for (const Scratch& part : scratch) need = align(need, alignment) + bytes_of(part.elements, part.element);
+    if (capability.can_alias_types && need <= small_scratch) {
+      if (second) next[Type()] += small_scratch;
+      end = std::max(end, next[Type()] + need);
+      second = !second;
+    }
     for (const Scratch& part : scratch) {
       int64_t& place = next[capability.can_alias_types ? Type() : part.element];
       place = align(place, alignment);

@@ -116,6 +116,9 @@ class BarrierInserter {
       if (shared) pending.shared.clear();
       if (global) pending.global.clear();
     }
+    // An operation with scratch has a barrier between storing and loading, which orders all that came before it.
+    auto offsets = operation.getAttrOfType<DenseI64ArrayAttr>(scratch_offsets_attribute);
+    if (offsets && !offsets.empty()) pending.shared.clear();
     pending.join(before);
   }
 
