@@ -357,6 +357,21 @@ TEST(Scan, KeepsTheOrderOfMapsThatDoNotCommute) {
   }
 }
 
+// x = x + x in place: a lane that holds a copy reads before the owner writes.
+TEST(Barriers, OrderReadsOfCopiesBeforeTheWrite) {
+  LinearLayout copies = over({{1}, {2}}, {{4}, {8}, {0}, {16}, {0}}, {{32}, {0}}, {64});
+  for (const LinearLayout& layout : {line, copies}) {
+    std::vector<int64_t> shape{layout.output_size(Axis::index0)};
+    std::string pointers = type_of(shape, "!tt.ptr<i32>", "l");
+    std::string body = numbers(shape, "l") + places(shape, "l", "x") + "%v = tt.load %l_at_x : " + pointers +
+                       "\n%w = arith.addi %v, %v : " + type_of(shape, "i32", "l") +
+                       "\ntt.store %l_at_x, %w : " + pointers + "\n";
+    Made made;
+    ASSERT_NO_FATAL_FAILURE(make(made, named("l", layout), body));
+    EXPECT_EQ(made.count<thread::BarrierOp>(), layout == line ? 0 : 1);
+  }
+}
+
 // ---- what is done once
 
 TEST(Atomic, AddsEachElementOnceAndTellsAllCopies) {

@@ -3,7 +3,8 @@
 // A forward walk over structured control flow keeps what has been read and written since the last barrier; before an
 // operation that meets it, a barrier is inserted. Shared memory is told apart by byte ranges. For global memory the
 // language orders only accesses by the same element position: those are of one lane where both accesses have one
-// layout, and need a barrier where the layouts differ or a scalar is involved, which one lane writes and all read.
+// layout without copies, and need a barrier where the layouts differ, or where one lane writes what several read: copies
+// and scalars.
 #include <vector>
 
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -25,6 +26,7 @@ struct SharedAccess {
 struct GlobalAccess {
   Attribute layout;  // null: a scalar
   bool writes = false;
+  bool copies = false;  // several lanes read an element, one of them writes it
   bool operator==(const GlobalAccess&) const = default;
 };
 
@@ -53,7 +55,7 @@ bool conflicts(const SharedAccess& a, const SharedAccess& b) {
 bool conflicts(const GlobalAccess& a, const GlobalAccess& b) {
   if (!a.writes && !b.writes) return false;
   if (a.layout != b.layout) return true;
-  return !a.layout && !(a.writes && b.writes);  // one lane makes all scalar writes
+  return (!a.layout || a.copies || b.copies) && !(a.writes && b.writes);  // one lane writes an element, or a scalar
 }
 
 class BarrierInserter {
@@ -142,18 +144,20 @@ class BarrierInserter {
       for (Value operand : {product.getA(), product.getB()})
         if (isa<tile::MemType>(operand.getType())) result.shared.push_back(range_of(operand, false));
     } else if (auto load = dyn_cast<tt::LoadOp>(operation)) {
-      result.global.push_back({layout_of(load.getType()), load.getIsVolatile()});
+      result.global.push_back(global_access(load.getType(), load.getIsVolatile()));
     } else if (auto store = dyn_cast<tt::StoreOp>(operation)) {
-      result.global.push_back({layout_of(store.getValue().getType()), true});
+      result.global.push_back(global_access(store.getValue().getType(), true));
     } else if (isa<tt::AtomicRMWOp, tt::AtomicCASOp>(operation)) {
-      result.global.push_back({layout_of(operation.getResult(0).getType()), true});
+      result.global.push_back(global_access(operation.getResult(0).getType(), true));
     }
     return result;
   }
 
-  static Attribute layout_of(Type type) {
+  static GlobalAccess global_access(Type type, bool writes) {
     auto tensor = dyn_cast<RankedTensorType>(type);
-    return tensor ? tensor.getEncoding() : Attribute();
+    if (!tensor) return {{}, writes, false};
+    const LinearLayout layout = tile::layout_of(type);
+    return {tensor.getEncoding(), writes, (layout.free_bits(Axis::lane) | layout.free_bits(Axis::warp)) != 0};
   }
 
   // All buffers of what a view shows a part of.
