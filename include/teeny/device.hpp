@@ -27,6 +27,7 @@ struct DeviceInfo {
   std::uint64_t cache_bytes = 0;   // of one buffer that a launch can expect to stay in cache; 0: unknown
   std::uint64_t max_grid[3] = {};  // programs along each axis of a launch
   int parallel = 1;                // programs that run at once
+  bool any_extent = true;          // false: the extents of a kernel's blocks have to be powers of two
 };
 
 // Every device found here, the best first; the interpreter is last.

@@ -66,7 +66,7 @@ void run(const Device& device, Verdict& verdict, const OperationInfo& info, bool
   const bool division = tl::Int<D> && (info.operation == Operation::div || info.operation == Operation::rem);
   if (division && device.info().spec != "interpreter") run_zero_divisors<D>(device, verdict, info);
   constexpr bool all = std::is_same_v<D, float> || std::is_same_v<D, std::int32_t>;
-  for (const Layout& layout : layouts(number, all)) {
+  for (const Layout& layout : layouts(device, number, all)) {
     Host<D> x, y;
     pairs<D>(layout.count, number, x, y);
     if (division)

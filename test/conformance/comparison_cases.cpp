@@ -36,7 +36,7 @@ struct Comparison {
 template <class D>
 void run(const Device& device, Verdict& verdict, const OperationInfo& info, int number) {
   constexpr bool all = std::is_same_v<D, float> || std::is_same_v<D, std::int32_t>;
-  for (const Layout& layout : layouts(number, all)) {
+  for (const Layout& layout : layouts(device, number, all)) {
     Host<D> x, y;
     pairs<D>(layout.count, number, x, y);
     const Buffer<D> a = upload<D>(device, x), b = upload<D>(device, y);

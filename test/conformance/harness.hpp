@@ -81,11 +81,13 @@ inline constexpr Layout further_layouts[] = {{"one", 0, 1, false, 5},
                                              {"rows", 5, 24, false, 120},
                                              {"square", 16, 16, false, 256}};
 // The layouts of the case with this number: every case has the first two and one of the others, so that over all types
-// and operations each of these is seen many times; `all` asks for all.
-inline std::vector<Layout> layouts(int number, bool all) {
+// and operations each of these is seen many times; `all` asks for all. Without those that the device cannot have.
+inline std::vector<Layout> layouts(const Device& device, int number, bool all) {
   std::vector<Layout> list = {masked_layout, scalar_layout};
   for (int i = 0; i < 5; ++i)
     if (all || number % 5 == i) list.push_back(further_layouts[i]);
+  if (!device.info().any_extent)
+    std::erase_if(list, [](const Layout& layout) { return (layout.rows & (layout.rows - 1)) || (layout.columns & (layout.columns - 1)); });
   return list;
 }
 

@@ -34,7 +34,7 @@ struct Unary {
 template <class D>
 void run(const Device& device, Verdict& verdict, const OperationInfo& info, int number) {
   constexpr bool all = std::is_same_v<D, float> || std::is_same_v<D, std::int32_t>;
-  for (const Layout& layout : layouts(number, all)) {
+  for (const Layout& layout : layouts(device, number, all)) {
     const Host<D> x = values<D>(layout.count, number);
     const Buffer<D> input = upload<D>(device, x);
     Buffer<D> output = blank<D>(device, layout.count + 8);

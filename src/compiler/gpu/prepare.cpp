@@ -1,4 +1,5 @@
 // What the GPU lowering does to tt first, and what it refuses.
+#include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 
 #include "compiler/cpu/prepare.hpp"
@@ -29,6 +30,11 @@ LogicalResult prepare(tt::FuncOp function, const Capability&, const GpuOptions&)
     if (isa<tt::DotOp>(operation)) {
       operation->emitOpError("rule: the device must have a way to run it; got a dot for a GPU").attachNote()
           << "help: run it on the CPU";
+      return WalkResult::interrupt();
+    }
+    if (isa<arith::RemFOp>(operation) && tt::element_type(operation->getResult(0).getType()).isF64()) {
+      operation->emitOpError("rule: the device must have an exact remainder; got f64 for a GPU").attachNote()
+          << "help: use f32, or run it on the CPU";
       return WalkResult::interrupt();
     }
     return failed(check_extents(operation)) ? WalkResult::interrupt() : WalkResult::advance();

@@ -150,12 +150,18 @@ void make_cpu_program(Compilation& job, mlir::ModuleOp module) {
   job.output.program = std::move(program.shared_object);
 }
 
-void make_gpu_program(Compilation& job, mlir::ModuleOp module) {
+// Up to here the kernel was right: what the lowering reports is what a GPU cannot run.
+void make_gpu_program(Compilation& job, mlir::ModuleOp module, DiagnosticLog& log) {
   const auto dump = [&](llvm::StringRef stage) {
     if (job.dumps(stage.str())) job.dump(stage.str(), text_of(module));
   };
-  GpuProgram program = build_gpu_program(module, *job.gpu, job.input.options, dump, job.dumps("llvm"),
-                                         job.dumps("asm") || job.dumps("ptx"), job.details);
+  std::optional<GpuProgram> built = build_gpu_program(module, *job.gpu, job.input.options, dump, job.dumps("llvm"),
+                                                      job.dumps("asm") || job.dumps("ptx"), job.details);
+  if (!built) {
+    log.set_code(name_of(ErrorCode::unsupported));
+    throw Error(ErrorCode::unsupported, "compile: the kernel must have a form on this GPU; got one that has none");
+  }
+  GpuProgram& program = *built;
   for (auto& [name, milliseconds] : program.phases) job.phases[name] = milliseconds;
   if (!program.llvm_text.empty()) job.dump("llvm", program.llvm_text);
   if (!program.assembly.empty()) job.dump(job.dumps("ptx") ? "ptx" : "asm", program.assembly);
@@ -185,7 +191,7 @@ void compile_here(Compilation& job) {
     else if (target == "cpu" || target.starts_with("cpu:"))
       make_cpu_program(job, *module);
     else if (job.gpu)
-      make_gpu_program(job, *module);
+      make_gpu_program(job, *module, log);
     else
       throw Error(ErrorCode::unsupported,
                   "compile: unknown target; got '" + job.input.target +

@@ -55,6 +55,11 @@ void DiagnosticLog::add(CompileMessage message) {
 
 DiagnosticLog::~DiagnosticLog() { context_.getDiagEngine().eraseHandler(handler_); }
 
+void DiagnosticLog::set_code(std::string_view code) {
+  for (CompileMessage& message : messages_)
+    if (message.severity == "error" && message.code.empty()) message.code = code;
+}
+
 bool DiagnosticLog::has_error() const {
   for (const CompileMessage& message : messages_)
     if (message.severity == "error") return true;

@@ -28,6 +28,8 @@ class DiagnosticLog {
 
   void add(CompileMessage message);
   bool has_error() const;
+  // Gives the errors so far that have no code of their own this one.
+  void set_code(std::string_view code);
   const std::vector<CompileMessage>& messages() const { return messages_; }
 
  private:

@@ -18,7 +18,7 @@ std::string symbol_of(llvm::StringRef name) {
 
 }  // namespace
 
-GpuProgram build_gpu_program(mlir::ModuleOp module, const GpuTarget& target, const teeny_compile_options& options,
+std::optional<GpuProgram> build_gpu_program(mlir::ModuleOp module, const GpuTarget& target, const teeny_compile_options& options,
                              const std::function<void(llvm::StringRef stage)>& dump, bool want_llvm,
                              bool want_assembly, nlohmann::json& details) {
   const gpu::GpuOptions gpu_options{.warps = options.warps,
@@ -30,7 +30,7 @@ GpuProgram build_gpu_program(mlir::ModuleOp module, const GpuTarget& target, con
   const auto start = std::chrono::steady_clock::now();
   mlir::func::FuncOp kernel = gpu::lower(module, target.capability(), gpu_options, dump);
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
-  if (!kernel) throw Error(ErrorCode::compile_failed, "compile: the kernel could not be lowered for a GPU");
+  if (!kernel) return std::nullopt;
   kernel.setName(symbol_of(kernel.getName()));
   GpuProgram program = target.finish(module, kernel, gpu_options, want_llvm, want_assembly);
   program.phases.insert(program.phases.begin(), {"lower", spent.count()});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include <mlir/IR/BuiltinOps.h>
@@ -13,8 +14,9 @@
 namespace teeny::compiler {
 
 // Lowers the module's kernel for `target`. `dump` is told what stands after each stage. `details` receives the
-// metadata of gpu_program_abi.h. Throws teeny::Error; located messages are diagnostics of the module's context.
-GpuProgram build_gpu_program(mlir::ModuleOp module, const GpuTarget& target, const teeny_compile_options& options,
+// metadata of gpu_program_abi.h. Nothing, after a located diagnostic, for what no GPU of this kind can run. Throws
+// teeny::Error.
+std::optional<GpuProgram> build_gpu_program(mlir::ModuleOp module, const GpuTarget& target, const teeny_compile_options& options,
                              const std::function<void(llvm::StringRef stage)>& dump, bool want_llvm,
                              bool want_assembly, nlohmann::json& details);
 

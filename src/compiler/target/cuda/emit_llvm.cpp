@@ -50,6 +50,10 @@ void CudaEmitter::emit(mlir::Operation& operation) {
     cpu::refuse(&operation, "must be an operation that CUDA programs have", "write it with other operations");
   llvm::SmallVector<llvm::Value*, 3> operands;
   for (mlir::Value operand : operation.getOperands()) operands.push_back(value(operand));
+  // LLVM's NVPTX shortens the distance of a 64-bit shift to 32 bits before it looks whether it is within the width.
+  if (mlir::isa<mlir::arith::ShLIOp, mlir::arith::ShRUIOp, mlir::arith::ShRSIOp>(operation) &&
+      operands[1]->getType()->isIntegerTy(64))
+    operands[1] = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, operands[1], builder_.getInt64(63));
   for (auto [result, made] : llvm::zip(operation.getResults(), cpu::apply(builder_, &operation, operands, arithmetic_)))
     bind(result, made);
 }

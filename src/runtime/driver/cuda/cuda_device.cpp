@@ -175,6 +175,7 @@ void CudaDevice::copy_in(DeviceMemory&, std::uint64_t address, const void* host,
   if (bytes == 0) return;
   const CurrentContext current(context_);
   check(symbols()->copy_in(address, host, bytes), "upload");
+  check(symbols()->stream_synchronize(nullptr), "upload");
 }
 
 void CudaDevice::copy_out(const DeviceMemory&, std::uint64_t address, void* host, std::uint64_t bytes) {

@@ -46,7 +46,8 @@ DeviceInfo describe(int index) {
           .max_grid = {static_cast<std::uint64_t>(attribute(device, max_grid_x)),
                        static_cast<std::uint64_t>(attribute(device, max_grid_y)),
                        static_cast<std::uint64_t>(attribute(device, max_grid_z))},
-          .parallel = attribute(device, multiprocessors)};
+          .parallel = attribute(device, multiprocessors),
+          .any_extent = false};
 }
 
 class CudaDriver final : public Driver {
