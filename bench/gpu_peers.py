@@ -1,0 +1,263 @@
+"""teeny beside Python Triton and PyTorch on one GPU, in one run.
+
+    python3 bench/gpu_peers.py --library build/default/lib/libteeny_gpu_rows.so [--only matmul] [--json FILE]
+
+One protocol for all: every row is a CUDA graph of launches over inputs that rotate beyond four times the L2 cache,
+normally distributed; graphs of all peers are replayed in turn and timed by events; the figure is the median time of a
+launch. teeny's kernels run on PyTorch's own stream and memory. Each peer may choose its constants from a list.
+"""
+import argparse, ctypes, json, math, os, statistics, sys, time
+
+import torch
+import triton
+import triton.language as tl
+
+L2_BYTES = 60 << 20
+REPEATS = 25
+
+
+# ---- Triton's side
+@triton.jit
+def add_kernel(x, y, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    mask = at < n
+    tl.store(out + at, tl.load(x + at, mask=mask) + tl.load(y + at, mask=mask), mask=mask)
+
+
+@triton.jit
+def softmax_kernel(x, y, n_cols, BLOCK: tl.constexpr):
+    row = tl.program_id(0) * n_cols
+    cols = tl.arange(0, BLOCK)
+    mask = cols < n_cols
+    v = tl.load(x + row + cols, mask=mask, other=-float("inf")).to(tl.float32)
+    e = tl.exp(v - tl.max(v, 0))
+    tl.store(y + row + cols, e / tl.sum(e, 0), mask=mask)
+
+
+@triton.jit
+def layer_norm_kernel(x, weight, bias, y, n_cols, eps, BLOCK: tl.constexpr):
+    row = tl.program_id(0) * n_cols
+    cols = tl.arange(0, BLOCK)
+    mask = cols < n_cols
+    v = tl.load(x + row + cols, mask=mask, other=0).to(tl.float32)
+    mean = tl.sum(v, 0) / n_cols
+    centred = tl.where(mask, v - mean, 0)
+    scale = 1 / tl.sqrt(tl.sum(centred * centred, 0) / n_cols + eps)
+    w = tl.load(weight + cols, mask=mask).to(tl.float32)
+    b = tl.load(bias + cols, mask=mask).to(tl.float32)
+    tl.store(y + row + cols, centred * scale * w + b, mask=mask)
+
+
+# ---- teeny's side
+class Teeny:
+    """libteeny_gpu_rows: kernels of teeny's library behind a C interface (bench/gpu_rows.cpp)."""
+
+    def __init__(self, path):
+        self.library = ctypes.CDLL(path)
+        self.library.teeny_row_make.restype = ctypes.c_void_p
+        self.library.teeny_row_make.argtypes = [ctypes.c_char_p]
+        self.library.teeny_row_launch.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_uint64),
+                                                  ctypes.POINTER(ctypes.c_int64)]
+        self.library.teeny_row_error.restype = ctypes.c_char_p
+
+    def make(self, kernel, dtype, **constants):
+        row = self.library.teeny_row_make(json.dumps({"kernel": kernel, "dtype": dtype, **constants}).encode())
+        if not row:
+            raise RuntimeError(self.library.teeny_row_error().decode())
+        return row
+
+    def launcher(self, kernel, dtype, buffers, sizes, **constants):
+        row = self.make(kernel, dtype, **constants)
+        pointers = (ctypes.c_uint64 * len(buffers))(*[t.data_ptr() for t in buffers])
+        numbers = (ctypes.c_int64 * len(sizes))(*sizes)
+
+        def run():
+            stream = torch.cuda.current_stream().cuda_stream
+            if self.library.teeny_row_launch(row, stream, pointers, numbers):
+                raise RuntimeError(self.library.teeny_row_error().decode())
+
+        return run
+
+
+# ---- the protocol
+def graph_of(launches):
+    """A graph that runs the launches in order; they have run once before, so that everything is compiled."""
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for launch in launches:
+            launch()
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for launch in launches:
+            launch()
+    return graph
+
+
+def time_graphs(graphs, launches, repeats=REPEATS):
+    """Seconds of one launch: for each graph, one sample per repeat, taken in turn."""
+    samples = {name: [] for name in graphs}
+    for graph in graphs.values():
+        graph.replay()
+    for _ in range(repeats):
+        for name, graph in graphs.items():
+            start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            start.record()
+            graph.replay()
+            end.record()
+            end.synchronize()
+            samples[name].append(start.elapsed_time(end) * 1e-3 / launches)
+    return samples
+
+
+class Rows:
+    def __init__(self, options, teeny):
+        self.options, self.teeny, self.table = options, teeny, []
+
+    def wants(self, name):
+        return not self.options.only or any(part in name for part in self.options.only.split(","))
+
+    def row(self, name, work, unit, make_inputs, bytes_each, peers, wanted, against):
+        """peers: {name: [function(inputs) -> launch]}: the fastest of each list stands for the peer."""
+        if not self.wants(name):
+            return
+        rotations = max(1, min(64, math.ceil(4 * L2_BYTES / bytes_each)))
+        inputs = [make_inputs() for _ in range(rotations)]
+        count = max(rotations, 8)
+        best = {}
+        for peer, variants in peers.items():
+            for number, variant in enumerate(variants):
+                try:
+                    graph = graph_of([variant(inputs[i % rotations]) for i in range(count)])
+                    seconds = statistics.median(time_graphs({peer: graph}, count, 5)[peer])
+                except Exception as error:
+                    print(f"{name} | {peer} | variant {number} | failed: {str(error)[:300]}", flush=True)
+                    continue
+                if self.options.variants:
+                    print(f"{name} | {peer} | variant {number} | {work / seconds / 1e9:.1f} G{unit}", flush=True)
+                if peer not in best or seconds < best[peer][0]:
+                    best[peer] = (seconds, graph, number)
+        samples = time_graphs({peer: graph for peer, (_, graph, _) in best.items()}, count)
+        medians = {peer: statistics.median(values) for peer, values in samples.items()}
+        if "teeny" not in medians:
+            return
+        rivals = {peer: value for peer, value in medians.items() if peer in against}
+        rival = min(rivals, key=rivals.get) if rivals else None
+        ratios = sorted(r / t for r, t in zip(samples[rival], samples["teeny"])) if rival else [0]
+        entry = {"row": name, "unit": unit, "figures": {peer: work / s / 1e9 for peer, s in medians.items()},
+                 "seconds": medians, "variants": {peer: number for peer, (_, _, number) in best.items()},
+                 "beside": rival, "ratio": statistics.median(ratios), "low": ratios[max(0, int(0.025 * len(ratios)))],
+                 "wanted": wanted}
+        self.table.append(entry)
+        figures = "  ".join(f"{peer} {work / s / 1e9:.1f} (#{best[peer][2]})" for peer, s in medians.items())
+        print(f"{name} | G{unit}: {figures} | ratio to {rival} {entry['ratio']:.3f} (low {entry['low']:.3f}), wanted "
+              f"{wanted}", flush=True)
+
+
+def check(name, launch, out, reference, tolerance):
+    out.fill_(float("nan"))
+    launch()
+    torch.cuda.synchronize()
+    error = ((out.double() - reference).norm() / reference.norm()).item()
+    print(f"check {name}: relative error {error:.2e} {'ok' if error <= tolerance else 'WRONG'}", flush=True)
+
+
+def normal(*shape, dtype=torch.float32):
+    return torch.randn(*shape, device="cuda", dtype=dtype)
+
+
+DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
+
+
+def power_of_two(n):
+    return 1 << (n - 1).bit_length()
+
+
+def vector_add(rows):
+    n = 1 << 28
+
+    def inputs():
+        return normal(n), normal(n), torch.empty(n, device="cuda")
+
+    def ours(block, warps):
+        return lambda t: rows.teeny.launcher("vector_add", "f32", t, [n], BLOCK=block, warps=warps)
+
+    if rows.wants("vector add"):
+        x, y, out = inputs()
+        check("vector add", ours(1024, 4)((x, y, out)), out, x.double() + y.double(), 1e-7)
+    rows.row("vector add f32 2^28", 12 * n, "B/s", inputs, 12 * n,
+             {"teeny": [ours(1024, 4), ours(2048, 4), ours(1024, 8), ours(4096, 8)],
+              "triton": [lambda t, b=b: lambda: add_kernel[(triton.cdiv(n, b),)](*t, n, BLOCK=b)
+                         for b in (1024, 2048, 4096)],
+              "torch": [lambda t: lambda: torch.add(t[0], t[1], out=t[2])]}, 0.985, ("triton", "torch"))
+
+
+def normalisations(rows):
+    for kernel, dtype, m, n in (("softmax", "f32", 4096, 4096), ("softmax", "f32", 4096, 1000),
+                                ("layer norm", "f16", 4096, 4096)):
+        type_ = DTYPES[dtype]
+        block = power_of_two(n)
+        size = torch.finfo(type_).bits // 8
+
+        if kernel == "softmax":
+            def inputs():
+                return normal(m, n, dtype=type_), torch.empty(m, n, device="cuda", dtype=type_)
+
+            def ours(warps):
+                return lambda t: rows.teeny.launcher("softmax", dtype, t, [m, n], BLOCK=block, warps=warps)
+
+            def theirs(warps):
+                return lambda t: lambda: softmax_kernel[(m,)](*t, n, BLOCK=block, num_warps=warps)
+
+            def library(t):
+                return lambda: torch.softmax(t[0], 1, out=t[1])
+
+            def reference(t):
+                return torch.softmax(t[0].double(), 1)
+        else:
+            def inputs():
+                return (normal(m, n, dtype=type_), normal(n, dtype=type_), normal(n, dtype=type_),
+                        torch.empty(m, n, device="cuda", dtype=type_))
+
+            def ours(warps):
+                return lambda t: rows.teeny.launcher("layer_norm", dtype, t, [m, n], BLOCK=block, warps=warps)
+
+            def theirs(warps):
+                return lambda t: lambda: layer_norm_kernel[(m,)](*t, n, 1e-5, BLOCK=block, num_warps=warps)
+
+            def library(t):
+                return lambda: torch.nn.functional.layer_norm(t[0], (n,), t[1], t[2], 1e-5)
+
+            def reference(t):
+                return torch.nn.functional.layer_norm(t[0].double(), (n,), t[1].double(), t[2].double(), 1e-5)
+
+        name = f"{kernel} {dtype} {m}x{n}"
+        if not rows.wants(name):
+            continue
+        t = inputs()
+        check(name, ours(4)(t), t[-1], reference(t), 1e-6 if dtype == "f32" else 1e-3)
+        rows.row(name, 2 * m * n * size, "B/s", inputs, 2 * m * n * size,
+                 {"teeny": [ours(w) for w in (1, 2, 4, 8, 16)], "triton": [theirs(w) for w in (2, 4, 8, 16)],
+                  "torch": [library]}, 1.0, ("triton", "torch"))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--library", required=True, help="libteeny_gpu_rows.so")
+    parser.add_argument("--only", default="", help="rows whose names contain one of these, separated by commas")
+    parser.add_argument("--variants", action="store_true", help="print every variant tried")
+    parser.add_argument("--json", help="write the rows to this file")
+    options = parser.parse_args()
+    print(f"torch {torch.__version__}, triton {triton.__version__}, {torch.cuda.get_device_name(0)}", flush=True)
+    torch.cuda.init()
+    normal(1)
+    rows = Rows(options, Teeny(options.library))
+    for group in (vector_add, normalisations):
+        group(rows)
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump(rows.table, file, indent=1)
+
+
+main()

@@ -1,0 +1,130 @@
+// Kernels of the library behind a C interface, for bench/gpu_peers.py: they run on the CUDA context, stream and memory
+// that PyTorch has made.
+//
+//   void* teeny_row_make(const char* json)      {"kernel", "dtype", constants, "warps", "stages"}; null: see the error
+//   int teeny_row_launch(row, CUstream, addresses, sizes)   0: started; 1: see the error
+//   const char* teeny_row_error()               of this thread's last failed call
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include <teeny/cuda.hpp>
+#include <teeny/teeny.hpp>
+
+#include "kernels/elementwise.hpp"
+#include "kernels/normalise.hpp"
+
+namespace {
+
+using nlohmann::json;
+using teeny::Buffer;
+using teeny::CompileOptions;
+using teeny::Device;
+using teeny::Stream;
+
+thread_local std::string last_error;
+
+// The stream of the call, wrapped once.
+struct Place {
+  Device device;
+  void* handle = nullptr;
+  Stream stream;
+};
+
+struct Row {
+  std::function<void(const Place&, const std::uint64_t* addresses, const std::int64_t* sizes)> launch;
+  std::optional<Place> place = {};
+};
+
+std::int64_t blocks(std::int64_t count, std::int64_t block) { return (count + block - 1) / block; }
+
+template <class T>
+Buffer<T> buffer(const Place& place, std::uint64_t address, std::size_t count) {
+  return teeny::cuda::wrap_buffer<T>(place.device, address, count);
+}
+
+teeny::LaunchOptions options_of(const Place& place, const CompileOptions& compile) {
+  return {.stream = place.stream, .compile = compile};
+}
+
+template <class T>
+Row vector_add(const json& j, CompileOptions compile) {
+  teeny::kernels::VectorAdd kernel{.BLOCK = j.at("BLOCK")};
+  return {[=](const Place& at, const std::uint64_t* p, const std::int64_t* sizes) {
+    const std::size_t n = sizes[0];
+    teeny::launch(at.device, {blocks(n, kernel.BLOCK)}, options_of(at, compile), kernel, buffer<T>(at, p[0], n),
+                  buffer<T>(at, p[1], n), buffer<T>(at, p[2], n), static_cast<int>(n));
+  }};
+}
+
+template <class T>
+Row softmax(const json& j, CompileOptions compile) {
+  teeny::kernels::Softmax kernel{.BLOCK = j.at("BLOCK")};
+  return {[=](const Place& at, const std::uint64_t* p, const std::int64_t* sizes) {
+    const std::size_t n = sizes[0] * sizes[1];
+    teeny::launch(at.device, {sizes[0]}, options_of(at, compile), kernel, buffer<T>(at, p[0], n),
+                  buffer<T>(at, p[1], n), static_cast<int>(sizes[1]));
+  }};
+}
+
+template <class T>
+Row layer_norm(const json& j, CompileOptions compile) {
+  teeny::kernels::LayerNorm kernel{.BLOCK = j.at("BLOCK")};
+  return {[=](const Place& at, const std::uint64_t* p, const std::int64_t* sizes) {
+    const std::size_t n = sizes[0] * sizes[1];
+    teeny::launch(at.device, {sizes[0]}, options_of(at, compile), kernel, buffer<T>(at, p[0], n),
+                  buffer<T>(at, p[1], sizes[1]), buffer<T>(at, p[2], sizes[1]), buffer<T>(at, p[3], n),
+                  static_cast<int>(sizes[1]), 1e-5f);
+  }};
+}
+
+template <class T>
+Row make(const json& j, const CompileOptions& compile) {
+  const std::string kernel = j.at("kernel");
+  if (kernel == "vector_add") return vector_add<T>(j, compile);
+  if (kernel == "softmax") return softmax<T>(j, compile);
+  if (kernel == "layer_norm") return layer_norm<T>(j, compile);
+  throw std::invalid_argument("no kernel is named " + kernel);
+}
+
+Row make(const json& j) {
+  const CompileOptions compile{.warps = j.value("warps", 0), .stages = j.value("stages", 0)};
+  const std::string dtype = j.at("dtype");
+  if (dtype == "f32") return make<float>(j, compile);
+  if (dtype == "f16") return make<teeny::half>(j, compile);
+  if (dtype == "bf16") return make<teeny::bfloat16>(j, compile);
+  throw std::invalid_argument("no element type is named " + dtype);
+}
+
+}  // namespace
+
+extern "C" {
+
+__attribute__((visibility("default"))) const char* teeny_row_error() { return last_error.c_str(); }
+
+__attribute__((visibility("default"))) void* teeny_row_make(const char* text) try {
+  return new Row(make(json::parse(text)));
+} catch (const std::exception& error) {
+  last_error = error.what();
+  return nullptr;
+}
+
+__attribute__((visibility("default"))) int teeny_row_launch(void* handle, void* stream, const std::uint64_t* addresses,
+                                                            const std::int64_t* sizes) try {
+  Row& row = *static_cast<Row*>(handle);
+  if (!row.place || row.place->handle != stream) {
+    Device device = Device::open("cuda:0");
+    row.place = Place{device, stream, teeny::cuda::wrap_stream(device, stream)};
+  }
+  row.launch(*row.place, addresses, sizes);
+  return 0;
+} catch (const std::exception& error) {
+  last_error = error.what();
+  return 1;
+}
+}
