@@ -65,10 +65,18 @@ void CudaEmitter::emit_constant(mlir::arith::ConstantOp constant) {
 void CudaEmitter::emit_for(mlir::scf::ForOp loop) {
   llvm::BasicBlock *before = builder_.GetInsertBlock(), *head = block("for"), *body = block("body"), *after = block("end");
   llvm::Value *lower = value(loop.getLowerBound()), *upper = value(loop.getUpperBound()), *step = value(loop.getStep());
+  // Iterations are counted: the variable itself may pass the end of its type after the last one.
+  llvm::Value* runs = loop.getUnsignedCmp() ? builder_.CreateICmpULT(lower, upper) : builder_.CreateICmpSLT(lower, upper);
+  llvm::Type* type = lower->getType();
+  llvm::Value* one = llvm::ConstantInt::get(type, 1);
+  llvm::Value* last = builder_.CreateUDiv(builder_.CreateSub(builder_.CreateSub(upper, lower), one), step);
+  llvm::Value* count = builder_.CreateSelect(runs, builder_.CreateAdd(last, one), llvm::ConstantInt::get(type, 0));
   builder_.CreateBr(head);
   builder_.SetInsertPoint(head);
   llvm::SmallVector<llvm::PHINode*> carried;
-  llvm::PHINode* counter = builder_.CreatePHI(lower->getType(), 2);
+  llvm::PHINode* iteration = builder_.CreatePHI(type, 2);
+  iteration->addIncoming(llvm::ConstantInt::get(type, 0), before);
+  llvm::PHINode* counter = builder_.CreatePHI(type, 2);
   counter->addIncoming(lower, before);
   for (auto [argument, initial] : llvm::zip(loop.getRegionIterArgs(), loop.getInitArgs())) {
     llvm::PHINode* phi = builder_.CreatePHI(type_of(argument.getType()), 2);
@@ -77,13 +85,11 @@ void CudaEmitter::emit_for(mlir::scf::ForOp loop) {
     carried.push_back(phi);
   }
   bind(loop.getInductionVar(), counter);
-  llvm::Value* goes_on = loop.getUnsignedCmp() ? builder_.CreateICmpULT(counter, upper) : builder_.CreateICmpSLT(counter, upper);
-  builder_.CreateCondBr(goes_on, body, after);
+  builder_.CreateCondBr(builder_.CreateICmpULT(iteration, count), body, after);
   builder_.SetInsertPoint(body);
   emit_block(*loop.getBody());
-  // Index arithmetic does not overflow (the language's rule), which lets LLVM widen the counter.
-  llvm::Value* next = builder_.CreateNSWAdd(counter, step);
-  counter->addIncoming(next, builder_.GetInsertBlock());
+  iteration->addIncoming(builder_.CreateAdd(iteration, one, "", /*HasNUW=*/true), builder_.GetInsertBlock());
+  counter->addIncoming(builder_.CreateAdd(counter, step), builder_.GetInsertBlock());
   for (auto [phi, yielded] : llvm::zip(carried, loop.getBody()->getTerminator()->getOperands()))
     phi->addIncoming(value(yielded), builder_.GetInsertBlock());
   builder_.CreateBr(head);
