@@ -111,6 +111,7 @@ void run(const Device& device, Verdict& verdict, Atomic atomic) {
   if (atomic != Atomic::exchange && atomic != Atomic::swap) {  // their result depends on the order
     for (const auto& [block, cells, n] :
          {std::array{64, 7, 1000}, std::array{1024, 1, 1024}, std::array{33, 64, 500}}) {
+      if (!takes_blocks(device, block)) continue;
       const Buffer<D> input = upload<D>(device, x);
       Buffer<D> result = upload<D>(device, whole_numbers<D>(cells + 3, 92, 1));
       expect_same(verdict, device, {(n + block - 1) / block}, Contended{atomic, block, cells}, input, result, n);

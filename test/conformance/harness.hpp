@@ -52,6 +52,12 @@ void expect_same(Verdict& verdict, const Device& device, Grid grid, const K& ker
     verdict.fail("nothing was compared");
 }
 
+// Whether the device takes blocks of these extents.
+template <class... Extent>
+bool takes_blocks(const Device& device, Extent... extents) {
+  return device.info().any_extent || (((extents & (extents - 1)) == 0) && ...);
+}
+
 template <class D>
 std::string dtype_name() {
   return name_of(dtype_of<D>);
@@ -86,8 +92,7 @@ inline std::vector<Layout> layouts(const Device& device, int number, bool all) {
   std::vector<Layout> list = {masked_layout, scalar_layout};
   for (int i = 0; i < 5; ++i)
     if (all || number % 5 == i) list.push_back(further_layouts[i]);
-  if (!device.info().any_extent)
-    std::erase_if(list, [](const Layout& layout) { return (layout.rows & (layout.rows - 1)) || (layout.columns & (layout.columns - 1)); });
+  std::erase_if(list, [&](const Layout& layout) { return !takes_blocks(device, layout.rows, layout.columns); });
   return list;
 }
 

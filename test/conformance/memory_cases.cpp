@@ -119,6 +119,7 @@ template <class D>
 void run(const Device& device, Verdict& verdict, Access access) {
   for (const auto& [block, n, stride, shift] : {std::array{64, 1000, 3, 0}, std::array{256, 259, 17, 1},
                                                 std::array{33, 100, 150, 3}, std::array{1024, 1024, 160, 0}}) {
+    if (!takes_blocks(device, block)) continue;
     const int programs = access == Access::scalar ? 20 : (n + block - 1) / block;
     std::vector<std::int32_t> index(n);
     std::iota(index.begin(), index.end(), 0);

@@ -101,7 +101,8 @@ void run(const Device& device, Verdict& verdict, Fold fold) {
   using Sum = tl::detail_::sum_t<D>;
   using Extreme = tl::detail_::extreme_t<D>;
   int turn = 0;
-  for (const Size& size : sizes)
+  for (const Size& size : sizes) {
+    if (!takes_blocks(device, size.a, size.b, size.c)) continue;
     for (int axis = 0; axis <= 3; ++axis)
       for (bool whole : {true, false}) {
         if (!whole && (turn++ % 3 != 0 || std::is_same_v<D, bool>)) continue;
@@ -119,6 +120,7 @@ void run(const Device& device, Verdict& verdict, Fold fold) {
           return verdict.fail("size " + std::to_string(size.a) + "x" + std::to_string(size.b) + "x" +
                               std::to_string(size.c) + ", axis " + std::to_string(axis));
       }
+  }
 }
 
 enum class Combine { bit_xor, product, two_outputs, scan_sum, scan_reverse, scan_max, scan_affine, scan_left };
@@ -194,7 +196,8 @@ void expect_scan(Verdict& verdict, const Custom& kernel, const Host<D>& x, const
 
 template <class D>
 void run_custom(const Device& device, Verdict& verdict, Combine combine) {
-  for (const Size& size : sizes)
+  for (const Size& size : sizes) {
+    if (!takes_blocks(device, size.a, size.b, size.c)) continue;
     for (int axis = 0; axis < 3; ++axis) {
       const int count = size.a * size.b * size.c;
       const bool scan = combine >= Combine::scan_sum, affine = combine == Combine::scan_affine;
@@ -210,6 +213,7 @@ void run_custom(const Device& device, Verdict& verdict, Combine combine) {
         return verdict.fail("size " + std::to_string(size.a) + "x" + std::to_string(size.b) + "x" +
                             std::to_string(size.c) + ", axis " + std::to_string(axis));
     }
+  }
 }
 
 }  // namespace

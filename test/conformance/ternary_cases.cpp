@@ -60,6 +60,7 @@ void run_where(const Device& device, Verdict& verdict) {
   pairs<D>(1000, 3, x, y);
   const Host<bool> mask = values<bool>(1000, 4);
   for (int columns : {256, 0, 7}) {
+    if (!takes_blocks(device, columns)) continue;
     const Buffer<bool> c = upload<bool>(device, mask);
     const Buffer<D> a = upload<D>(device, x), b = upload<D>(device, y);
     Buffer<D> z = blank<D>(device, 1008);
@@ -90,6 +91,7 @@ void run_ternary(const Device& device, Verdict& verdict, Operation operation, bo
     }
   }
   for (int columns : {256, 0, 31}) {
+    if (!takes_blocks(device, columns)) continue;
     const Buffer<D> a = upload<D>(device, x), b = upload<D>(device, y), c = upload<D>(device, w);
     Buffer<D> z = blank<D>(device, 1008);
     const int count = columns == 0 ? 60 : 1000, programs = columns == 0 ? 60 : (1000 + columns - 1) / columns;
