@@ -70,7 +70,7 @@ static double scalar(Operation& operation, ArrayRef<double> x) {
   if (name == "arith.shrui") return double(a(0) >> a(1));  // of places, which are not negative
   if (name == "arith.maxnumf") return std::max(x[0], x[1]);
   if (name == "arith.select") return x[0] != 0 ? x[1] : x[2];
-  if (name == "arith.extsi" || name == "arith.extui") return x[0];
+  if (name == "arith.extsi" || name == "arith.extui" || name == "arith.trunci") return x[0];
   ADD_FAILURE() << "cannot run " << name.str();
   return 0;
 }

@@ -372,6 +372,22 @@ TEST(Barriers, OrderReadsOfCopiesBeforeTheWrite) {
   }
 }
 
+// i64(x + c) of numbers that wrap; read by its upper half.
+TEST(Extension, ExtendsWhatHasWrapped) {
+  std::vector<int64_t> shape{1024};
+  std::string tensor = type_of(shape, "i32", "l"), wide = type_of(shape, "i64", "l"),
+              pointers = type_of(shape, "!tt.ptr<i32>", "l");
+  std::string body =
+      numbers(shape, "l") + places(shape, "l", "y") + "%c = arith.constant dense<2147483647> : " + tensor +
+      "\n%sum = arith.addi %l_element, %c : " + tensor + "\n%wide = arith.extsi %sum : " + tensor + " to " + wide +
+      "\n%half = arith.constant dense<32> : " + wide + "\n%high = arith.shrui %wide, %half : " + wide +
+      "\n%low = arith.trunci %high : " + wide + " to " + tensor + "\ntt.store %l_at_y, %low : " + pointers + "\n";
+  Made made;
+  ASSERT_NO_FATAL_FAILURE(make(made, named("l", line), body));
+  std::vector<double> results = run(made, 0, 1024, input_number);
+  for (int64_t k = 0; k < 1024; ++k) ASSERT_EQ(results[k], k == 0 ? 0 : -1) << k;
+}
+
 // ---- what is done once
 
 TEST(Atomic, AddsEachElementOnceAndTellsAllCopies) {

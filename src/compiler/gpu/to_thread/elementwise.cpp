@@ -93,12 +93,29 @@ static void emit_range(Emitter &emitter, tt::MakeRangeOp range) {
   emitter.bind(range.getResult(), std::move(scalars));
 }
 
+// Whether all that is made of a number are offsets of addresses, which must not overflow; other integers wrap.
+static bool is_offset(Value value) {
+  SmallVector<Value> open{value};
+  llvm::DenseSet<Value> seen{value};
+  while (!open.empty())
+    for (OpOperand &use : open.pop_back_val().getUses()) {
+      Operation *user = use.getOwner();
+      if (isa<tt::AddPtrOp>(user) && use.getOperandNumber() == 1) continue;
+      if (!isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::ExtSIOp, tt::SplatOp, tt::BroadcastOp,
+               tt::ExpandDimsOp, tt::HintOp, tile::ConvertLayoutOp>(user))
+        return false;
+      if (seen.insert(user->getResult(0)).second) open.push_back(user->getResult(0));
+    }
+  return true;
+}
+
 // One scalar operation per register.
 static LogicalResult emit_pointwise(Emitter &emitter, Operation *operation) {
   if (operation->getNumResults() == 0 || operation->getNumRegions() != 0 || !isMemoryEffectFree(operation))
     return refuse(operation);
   Type type = operation->getResult(0).getType();
   SmallVector<Scalars, 2> results(operation->getNumResults());
+  bool whole = isa<arith::ExtSIOp>(operation) && !is_offset(operation->getResult(0));
   for (int number = 0; number < Emitter::registers(type); ++number) {
     SmallVector<Value, 4> operands;
     for (Value operand : operation->getOperands()) {
@@ -106,8 +123,10 @@ static LogicalResult emit_pointwise(Emitter &emitter, Operation *operation) {
       operands.push_back(isa<RankedTensorType>(operand.getType()) ? all[number] : all.front());
     }
     if (results.size() == 1) {
-      results.front().push_back(emitter.number(operation->getName(), operands, Emitter::scalar_type(type),
-                                               operation->getAttrDictionary()));
+      Type scalar = Emitter::scalar_type(type);
+      DictionaryAttr attributes = operation->getAttrDictionary();
+      results.front().push_back(whole ? emitter.number_whole(operation->getName(), operands, scalar, attributes)
+                                      : emitter.number(operation->getName(), operands, scalar, attributes));
       continue;
     }
     OperationState state(emitter.location, operation->getName(), operands, {}, operation->getAttrs());

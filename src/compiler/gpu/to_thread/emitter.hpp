@@ -81,6 +81,11 @@ class Emitter {
   // Additions, and what distributes over them, keep constants apart (sum()).
   mlir::Value number(mlir::OperationName name, mlir::ValueRange operands, mlir::Type type,
                      mlir::DictionaryAttr attributes = {});
+  // The same without keeping constants apart: for a sign extension of a number that may have wrapped.
+  mlir::Value number_whole(mlir::OperationName name, mlir::ValueRange operands, mlir::Type type,
+                           mlir::DictionaryAttr attributes = {}) {
+    return number_plain(name, operands, type, attributes);
+  }
   template <typename Op>
   mlir::Value make(mlir::ValueRange operands, mlir::Type type) {
     return number(mlir::OperationName(Op::getOperationName(), builder.getContext()), operands, type);
