@@ -1,4 +1,4 @@
-"""teeny beside Python Triton and PyTorch on one GPU, in one run.
+"""teeny beside Python Triton and PyTorch (cuBLAS) on one GPU, in one run.
 
     python3 bench/gpu_peers.py --library build/default/lib/libteeny_gpu_rows.so [--only matmul] [--json FILE]
 
@@ -46,6 +46,33 @@ def layer_norm_kernel(x, weight, bias, y, n_cols, eps, BLOCK: tl.constexpr):
     w = tl.load(weight + cols, mask=mask).to(tl.float32)
     b = tl.load(bias + cols, mask=mask).to(tl.float32)
     tl.store(y + row + cols, centred * scale * w + b, mask=mask)
+
+
+@triton.jit
+def matmul_kernel(a, b, c, m, n, k, stride_a, stride_b, stride_c, BM: tl.constexpr, BN: tl.constexpr,
+                  BK: tl.constexpr, GROUP: tl.constexpr, PRECISION: tl.constexpr):
+    program = tl.program_id(0)
+    rows, columns = tl.cdiv(m, BM), tl.cdiv(n, BN)
+    width = GROUP * columns
+    first = program // width * GROUP
+    height = min(rows - first, GROUP)
+    row = first + program % width % height
+    column = program % width // height
+    rm = row * BM + tl.arange(0, BM)
+    rn = column * BN + tl.arange(0, BN)
+    rk = tl.arange(0, BK)
+    pa = a + (rm % m)[:, None] * stride_a + rk[None, :]
+    pb = b + rk[:, None] * stride_b + (rn % n)[None, :]
+    acc = tl.zeros((BM, BN), tl.float32)
+    for k0 in range(0, tl.cdiv(k, BK)):
+        left = k - k0 * BK
+        av = tl.load(pa, mask=rk[None, :] < left, other=0)
+        bv = tl.load(pb, mask=rk[:, None] < left, other=0)
+        acc = tl.dot(av, bv, acc, input_precision=PRECISION)
+        pa += BK
+        pb += BK * stride_b
+    mask = (rm < m)[:, None] & (rn < n)[None, :]
+    tl.store(c + rm[:, None] * stride_c + rn[None, :], acc.to(c.dtype.element_ty), mask=mask)
 
 
 # ---- teeny's side
@@ -242,6 +269,36 @@ def normalisations(rows):
                   "torch": [library]}, 1.0, ("triton", "torch"))
 
 
+# BM, BN, BK, warps
+MATMUL = [(128, 128, 16, 8), (128, 128, 8, 8), (64, 128, 16, 8), (64, 64, 16, 4), (128, 64, 16, 8), (64, 64, 32, 4)]
+MATMUL_TRITON = [(128, 128, 32, 8, 3), (64, 64, 32, 4, 3), (128, 64, 32, 4, 3)]
+
+
+def matmuls(rows):
+    s = 4096
+    name = f"matmul f32 ieee {s}^3"
+    if not rows.wants(name):
+        return
+    torch.backends.cuda.matmul.allow_tf32 = False
+
+    def inputs():
+        return normal(s, s), normal(s, s), torch.empty(s, s, device="cuda")
+
+    def ours(c):
+        return lambda t: rows.teeny.launcher("matmul", "f32", t, [s, s, s], BM=c[0], BN=c[1], BK=c[2], warps=c[3])
+
+    def theirs(c):
+        grid = (triton.cdiv(s, c[0]) * triton.cdiv(s, c[1]),)
+        return lambda t: lambda: matmul_kernel[grid](*t, s, s, s, s, s, s, BM=c[0], BN=c[1], BK=c[2], GROUP=8,
+                                                     PRECISION="ieee", num_warps=c[3], num_stages=c[4])
+
+    t = inputs()
+    check(name, ours(MATMUL[0])(t), t[2], t[0].double() @ t[1].double(), 1e-5)
+    rows.row(name, 2 * s**3, "FLOP/s", inputs, 12 * s * s,
+             {"teeny": [ours(c) for c in MATMUL], "triton": [theirs(c) for c in MATMUL_TRITON],
+              "torch": [lambda t: lambda: torch.matmul(t[0], t[1], out=t[2])]}, 0.8, ("triton", "torch"))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--library", required=True, help="libteeny_gpu_rows.so")
@@ -253,7 +310,7 @@ def main():
     torch.cuda.init()
     normal(1)
     rows = Rows(options, Teeny(options.library))
-    for group in (vector_add, normalisations):
+    for group in (vector_add, normalisations, matmuls):
         group(rows)
     if options.json:
         with open(options.json, "w") as file:

@@ -56,6 +56,9 @@ struct Capability {
   bool has_copy_async() const { return !copy_async_bytes.empty(); }
 };
 
+// The rows of form lanes, with which every table ends: they take every type.
+std::vector<MatrixUnit> lanes_units();
+
 // The capability of a target text: "cuda:sm_90a". Throws teeny::Error (invalid_argument) that lists what is known.
 Capability capability_of(std::string_view target);
 

@@ -27,9 +27,9 @@ LogicalResult check_extents(Operation* operation) {
 LogicalResult prepare(tt::FuncOp function, const Capability&, const GpuOptions&) {
   cpu::lower_descriptors(function);
   WalkResult walked = function.walk([](Operation* operation) {
-    if (isa<tt::DotOp>(operation)) {
-      operation->emitOpError("rule: the device must have a way to run it; got a dot for a GPU").attachNote()
-          << "help: run it on the CPU";
+    if (isa<tt::DotOp>(operation) && tt::shape_of(operation->getResult(0).getType()).size() != 2) {
+      operation->emitOpError("rule: on a GPU a dot is of two dimensions; got a batch of them").attachNote()
+          << "help: let a program do one product of the batch, or run it on the CPU";
       return WalkResult::interrupt();
     }
     if (isa<arith::RemFOp>(operation) && tt::element_type(operation->getResult(0).getType()).isF64()) {

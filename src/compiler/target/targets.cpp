@@ -18,10 +18,4 @@ gpu::Capability gpu::capability_of(std::string_view target) {
                                                "this machine's");
 }
 
-const gpu::MatrixUnit* gpu::Capability::unit(std::string_view name) const {
-  for (const MatrixUnit& unit : units)
-    if (unit.name == name) return &unit;
-  return nullptr;
-}
-
 }  // namespace teeny::compiler

@@ -62,6 +62,7 @@ class CudaEmitter {
   llvm::Value* special_register(llvm::Intrinsic::ID id) { return builder_.CreateIntrinsic(id, llvm::ArrayRef<llvm::Type*>(), llvm::ArrayRef<llvm::Value*>()); }
   llvm::Value* shuffle(thread::ShuffleKind kind, llvm::Value* word, llvm::Value* lane);
   void emit_shuffle(thread::ShuffleOp shuffle);
+  llvm::Value* round_tf32(llvm::Value* number);
 
   llvm::Module& module_;
   llvm::LLVMContext& context_;

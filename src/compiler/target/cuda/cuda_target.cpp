@@ -129,6 +129,7 @@ gpu::Capability capability_of(const Architecture& architecture) {
   capability.target = "cuda:" + architecture.name;
   capability.shared_bytes = architecture.shared_bytes;
   capability.exact.truncates_to_bf16 = false;  // narrowed by integer arithmetic, the same on every architecture
+  capability.units = gpu::lanes_units();
   return capability;
 }
 

@@ -55,7 +55,18 @@ bool CudaEmitter::emit_lanes(mlir::Operation& operation) {
     builder_.CreateIntrinsic(llvm::Intrinsic::nvvm_barrier_cta_sync_aligned_all, llvm::ArrayRef<llvm::Type*>(), {builder_.getInt32(0)});
     return true;
   }
+  if (auto rounded = mlir::dyn_cast<thread::RoundTf32Op>(operation))
+    return bind(rounded, round_tf32(value(rounded.getValue()))), true;
   return false;
+}
+
+// Half of the last kept place is added to the magnitude, which rounds ties away from zero; infinities and NaN stay.
+llvm::Value* CudaEmitter::round_tf32(llvm::Value* number) {
+  llvm::Value* bits = builder_.CreateBitCast(number, builder_.getInt32Ty());
+  llvm::Value* rounded = builder_.CreateAnd(builder_.CreateAdd(bits, builder_.getInt32(1u << 12)), ~((1u << 13) - 1));
+  llvm::Value* exponent = builder_.CreateAnd(bits, 0x7f800000u);
+  llvm::Value* finite = builder_.CreateICmpNE(exponent, builder_.getInt32(0x7f800000u));
+  return builder_.CreateBitCast(builder_.CreateSelect(finite, rounded, bits), number->getType());
 }
 
 llvm::Value* CudaEmitter::shuffle(thread::ShuffleKind kind, llvm::Value* word, llvm::Value* lane) {

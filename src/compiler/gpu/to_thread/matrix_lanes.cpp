@@ -1,0 +1,140 @@
+// Matrix products on the lanes' own arithmetic: each sums its block of the result in registers, operands come from
+// shared memory as vectors, one column of a and one row of b at a time.
+#include <map>
+
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/Math/IR/Math.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+
+#include "compiler/gpu/to_thread/emitter.hpp"
+
+namespace teeny::compiler::gpu {
+
+using namespace mlir;
+
+namespace {
+
+constexpr int64_t unrolled = 8;  // steps along K of one turn of the loop; a divisor of what arrangements repeat after
+
+class LanesProduct {
+ public:
+  LanesProduct(Emitter &emitter, tile::MmaOp product)
+      : emitter_(emitter), product_(product), builder_(emitter.builder),
+        layout_(tile::layout_of(product.getType())), a_(emitter.memory(product.getA())),
+        b_(emitter.memory(product.getB())), depth_(cast<tile::MemType>(product.getA().getType()).getShape()[1]) {}
+
+  void emit() {
+    Scalars initial(emitter_.scalars(product_.getAccumulators()));
+    const int64_t step = std::min(depth_, unrolled);
+    Scalars sums = initial;
+    if (step == depth_) {
+      for (int64_t k = 0; k < step; ++k) add_step(sums, {}, k);
+      return emitter_.bind(product_.getResult(), std::move(sums));
+    }
+    auto constant = [&](int64_t number) -> Value {
+      return arith::ConstantOp::create(builder_, emitter_.location, builder_.getI32IntegerAttr(int32_t(number)));
+    };
+    auto loop = scf::ForOp::create(builder_, emitter_.location, constant(0), constant(depth_), constant(step), initial);
+    {
+      OpBuilder::InsertionGuard guard(builder_);
+      builder_.setInsertionPointToStart(loop.getBody());
+      sums.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
+      for (int64_t k = 0; k < step; ++k) add_step(sums, loop.getInductionVar(), k);
+      scf::YieldOp::create(builder_, emitter_.location, sums);
+    }
+    emitter_.bind(product_.getResult(), Scalars(loop.getResults()));
+  }
+
+ private:
+  // The elements of an operand at depth first + k for the indices that registers have along `dimension` of the result,
+  // by index: `own` is the operand's dimension that is the result's.
+  std::map<int32_t, Value> line(const SharedArray &array, unsigned own, Value first, int64_t k) {
+    std::map<int32_t, Value> elements;
+    const LinearLayout inverse = array.layout.invert();  // dims -> offset
+    const Axis axis = index_axis(own), depth = index_axis(1 - own);
+    const int32_t vector = vector_along(array, own);
+    for (int number = 0; number < layout_.input_size(Axis::reg); ++number) {
+      const int32_t index = layout_.apply({{Axis::reg, number}}, axis);
+      if (index % vector != 0 || elements.contains(index)) continue;
+      Value offset = offset_of(inverse, axis, depth, index, first, k);
+      auto loaded = thread::SharedLoadOp::create(builder_, emitter_.location, SmallVector<Type>(vector, array.element),
+                                                 array.array, offset, Value(), 0);
+      for (int32_t i = 0; i < vector; ++i) elements[index + i] = widened(loaded.getResult(i));
+    }
+    return elements;
+  }
+
+  // How many neighbours along the dimension are neighbours in memory and in a lane's registers.
+  int32_t vector_along(const SharedArray &array, unsigned own) {
+    const LinearLayout inverse = array.layout.invert();
+    const int32_t bytes = int32_t((array.element.getIntOrFloatBitWidth() + 7) / 8);
+    int32_t vector = 1;
+    const auto held = [&](int32_t image) {
+      for (int bit = 0; bit < layout_.input_bits(Axis::reg); ++bit) {
+        const LinearLayout::Basis &basis = layout_.basis(Axis::reg, bit);
+        if (basis[own] == image && basis[1 - own] == 0) return true;
+      }
+      return false;
+    };
+    while (vector * bytes < emitter_.capability.max_vector_bytes && vector < 4 && held(vector) &&
+           inverse.apply({{index_axis(own), vector}}, Axis::offset) == vector)
+      vector *= 2;
+    return vector;
+  }
+
+  // The place of (index, first + k): `first` is a multiple of `unrolled`, beyond which the arrangement does not mix the
+  // dimensions.
+  Value offset_of(const LinearLayout &inverse, Axis axis, Axis depth, int32_t index, Value first, int64_t k) {
+    Value lane = emitter_.lane_part(layout_, axis);
+    // offset(index) for a sum of bits is the xor of the bits' offsets; the dimension's own bits are shifted as a whole.
+    const int32_t unit = inverse.apply({{axis, 1}}, Axis::offset);
+    const int32_t fixed = inverse.apply({{axis, index}, {depth, int32_t(k)}}, Axis::offset);
+    Value place = lane ? emitter_.exclusive_or(emitter_.multiply(lane, unit), emitter_.constant(fixed))
+                       : emitter_.constant(fixed);
+    if (!first) return place;
+    const int32_t row = inverse.apply({{depth, int32_t(unrolled)}}, Axis::offset) / int32_t(unrolled);
+    return arith::AddIOp::create(builder_, emitter_.location, place, emitter_.multiply(first, row));
+  }
+
+  // In the type of the sums, with the precision that the product asks for.
+  Value widened(Value element) {
+    Type from = element.getType(), to = tt::element_type(product_.getType());
+    if (from.isF32() && product_.getPrecision() == tt::InputPrecision::TF32)
+      return thread::RoundTf32Op::create(builder_, emitter_.location, element);
+    if (from == to) return element;
+    if (isa<FloatType>(to)) return arith::ExtFOp::create(builder_, emitter_.location, to, element);
+    return arith::ExtSIOp::create(builder_, emitter_.location, to, element);
+  }
+
+  void add_step(Scalars &sums, Value first, int64_t k) {
+    std::map<int32_t, Value> column = line(a_, 0, first, k), row = line(b_, 1, first, k);
+    for (auto [number, sum] : llvm::enumerate(sums)) {
+      Value left = column.at(layout_.apply({{Axis::reg, int32_t(number)}}, index_axis(0)));
+      Value right = row.at(layout_.apply({{Axis::reg, int32_t(number)}}, index_axis(1)));
+      if (isa<FloatType>(sum.getType()))
+        sum = math::FmaOp::create(builder_, emitter_.location, left, right, sum);
+      else
+        sum = arith::AddIOp::create(builder_, emitter_.location, sum,
+                                    arith::MulIOp::create(builder_, emitter_.location, left, right));
+    }
+  }
+
+  Emitter &emitter_;
+  tile::MmaOp product_;
+  OpBuilder &builder_;
+  const LinearLayout layout_;
+  const SharedArray a_, b_;
+  const int64_t depth_;
+};
+
+}  // namespace
+
+LogicalResult emit_matrix(Emitter &emitter, tile::MmaOp product) {
+  const MatrixUnit *unit = emitter.capability.unit(product.getUnit());
+  if (!unit || unit->form != MatrixUnit::Form::lanes)
+    return product->emitOpError("rule: the matrix table must have the unit; got ") << product.getUnit(), failure();
+  LanesProduct(emitter, product).emit();
+  return success();
+}
+
+}  // namespace teeny::compiler::gpu
