@@ -231,8 +231,9 @@ def normalisations(rows):
             def inputs():
                 return normal(m, n, dtype=type_), torch.empty(m, n, device="cuda", dtype=type_)
 
-            def ours(warps):
-                return lambda t: rows.teeny.launcher("softmax", dtype, t, [m, n], BLOCK=block, warps=warps)
+            def ours(warps, registers=0):
+                return lambda t: rows.teeny.launcher("softmax", dtype, t, [m, n], BLOCK=block, warps=warps,
+                                                     max_registers=registers)
 
             def theirs(warps):
                 return lambda t: lambda: softmax_kernel[(m,)](*t, n, BLOCK=block, num_warps=warps)
@@ -247,8 +248,9 @@ def normalisations(rows):
                 return (normal(m, n, dtype=type_), normal(n, dtype=type_), normal(n, dtype=type_),
                         torch.empty(m, n, device="cuda", dtype=type_))
 
-            def ours(warps):
-                return lambda t: rows.teeny.launcher("layer_norm", dtype, t, [m, n], BLOCK=block, warps=warps)
+            def ours(warps, registers=0):
+                return lambda t: rows.teeny.launcher("layer_norm", dtype, t, [m, n], BLOCK=block, warps=warps,
+                                                     max_registers=registers)
 
             def theirs(warps):
                 return lambda t: lambda: layer_norm_kernel[(m,)](*t, n, 1e-5, BLOCK=block, num_warps=warps)
@@ -265,7 +267,8 @@ def normalisations(rows):
         t = inputs()
         check(name, ours(4)(t), t[-1], reference(t), 1e-6 if dtype == "f32" else 1e-3)
         rows.row(name, 2 * m * n * size, "B/s", inputs, 2 * m * n * size,
-                 {"teeny": [ours(w) for w in (1, 2, 4, 8, 16)], "triton": [theirs(w) for w in (2, 4, 8, 16)],
+                 {"teeny": [ours(w) for w in (2, 4, 8, 16)] + [ours(1, 64), ours(2, 64), ours(4, 64), ours(8, 40), ours(16, 32)],
+                  "triton": [theirs(w) for w in (2, 4, 8, 16)],
                   "torch": [library]}, 1.0, ("triton", "torch"))
 
 

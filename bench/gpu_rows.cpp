@@ -1,7 +1,7 @@
 // Kernels of the library behind a C interface, for bench/gpu_peers.py: they run on the CUDA context, stream and memory
 // that PyTorch has made.
 //
-//   void* teeny_row_make(const char* json)      {"kernel", "dtype", constants, "warps", "stages"}; null: see the error
+//   void* teeny_row_make(const char* json)      {"kernel", "dtype", constants, "warps", "max_registers"}; null: see the error
 //   int teeny_row_launch(row, CUstream, addresses, sizes)   0: started; 1: see the error
 //   const char* teeny_row_error()               of this thread's last failed call
 #include <cstdint>
@@ -108,7 +108,8 @@ Row make(const json& j, const CompileOptions& compile) {
 }
 
 Row make(const json& j) {
-  const CompileOptions compile{.warps = j.value("warps", 0), .stages = j.value("stages", 0), .contract = true};  // as Triton and PyTorch do
+  const CompileOptions compile{.warps = j.value("warps", 0), .stages = j.value("stages", 0),
+                               .max_registers = j.value("max_registers", 0), .contract = true};  // as Triton and PyTorch do
   const std::string dtype = j.at("dtype");
   if (dtype == "f32") return make<float>(j, compile);
   if (dtype == "f16") return make<teeny::half>(j, compile);
