@@ -48,8 +48,9 @@ Program* DeviceState::find_program(const detail::RecordedKernelPtr& kernel, cons
   return program.get();
 }
 
-std::shared_ptr<DriverStream> DeviceState::make_stream() {
-  std::shared_ptr<DriverStream> stream = driver->make_stream();
+std::shared_ptr<DriverStream> DeviceState::make_stream() { return track(driver->make_stream()); }
+
+std::shared_ptr<DriverStream> DeviceState::track(std::shared_ptr<DriverStream> stream) {
   const std::lock_guard lock(streams_mutex_);
   std::erase_if(streams_, [](const auto& weak) { return weak.expired(); });
   streams_.push_back(stream);
@@ -136,7 +137,10 @@ std::vector<DeviceInfo> devices() {
 
 Device Device::open() {
   const std::string chosen = support::environment("TEENY_DEVICE");
-  return open(chosen.empty() ? devices().front().spec : chosen);
+  if (!chosen.empty()) return open(chosen);
+  const std::vector<DeviceInfo> list = devices();
+  // One without a target is out of order.
+  return open(std::find_if(list.begin(), list.end(), [](const DeviceInfo& info) { return !info.target.empty(); })->spec);
 }
 
 Device Device::open(std::string_view spec) { return Device(runtime::open_device(spec)); }

@@ -18,6 +18,8 @@ struct DeviceState {
   // Two recordings of equal bodies share a program.
   Program* find_program(const detail::RecordedKernelPtr& kernel, const CompileOptions& options);
   std::shared_ptr<DriverStream> make_stream();
+  // Counts the stream among those that synchronize() waits for.
+  std::shared_ptr<DriverStream> track(std::shared_ptr<DriverStream> stream);
   // Waits for all streams; throws the first failure after all have ended.
   void synchronize();
 

@@ -50,6 +50,18 @@ DeviceInfo describe(int index) {
           .any_extent = false};
 }
 
+// A GPU that fails must not take the others, and the CPU, from who only asks what there is.
+DeviceInfo describe_or_say_why(int index) {
+  try {
+    return describe(index);
+  } catch (const Error& error) {
+    const std::string reason = error.what();
+    return {.spec = "cuda:" + std::to_string(index),
+            .name = "out of order: " + reason.substr(0, reason.find('\n')),
+            .target = {}};
+  }
+}
+
 class CudaDriver final : public Driver {
  public:
   std::string kind() const override { return "cuda"; }
@@ -57,7 +69,7 @@ class CudaDriver final : public Driver {
     int count = 0;
     if (symbols() == nullptr || symbols()->device_count(&count) != 0) return {};
     std::vector<DeviceInfo> list;
-    for (int index = 0; index < count; ++index) list.push_back(describe(index));
+    for (int index = 0; index < count; ++index) list.push_back(describe_or_say_why(index));
     return list;
   }
   std::unique_ptr<DriverDevice> open(int index) override {
@@ -74,7 +86,7 @@ std::unique_ptr<Driver> make_cuda_driver() { return std::make_unique<CudaDriver>
 namespace teeny::cuda {
 
 Stream wrap_stream(const Device& device, void* stream) {
-  return Stream(device.state()->driver->wrap_stream(stream), device.state());
+  return Stream(device.state()->track(device.state()->driver->wrap_stream(stream)), device.state());
 }
 
 detail::BufferView wrap_memory(const Device& device, std::uint64_t address, std::uint64_t bytes) {

@@ -61,8 +61,9 @@ std::string text_of(Result result) {
 
 void check(Result result, const char* operation) {
   if (result == 0) return;
-  // 700 … 799: the context is lost; no call of the process on this device succeeds any more.
-  const bool lost = result >= 700 && result < 800;
+  // Illegal address, timeout, assertion, and the hardware's faults of 714 … 719: the context is lost, and no call of the
+  // process on this device succeeds any more (CUDA driver API, CUresult).
+  const bool lost = result == 700 || result == 702 || result == 710 || (result >= 714 && result <= 719);
   throw Error(ErrorCode::device_failed,
               std::string(operation) + ": the device must carry it out; got " + text_of(result) + ", expected success" +
                   (lost ? "\nhelp: a kernel touched memory outside of its buffers or was stopped, and the device's "
