@@ -1,5 +1,36 @@
 // Linear layouts: maps over GF(2) from named input bits (which register of a lane, which lane, which warp, which
 // offset in memory) to named output bits (which index along each dimension of a tensor).
+//
+// Why. "Which element does register r of lane l of warp w hold?" has a long list of ad-hoc answers: blocked tensors,
+// slices of them, fragments of matrix units, swizzled memory. All of them are linear over GF(2), the field of two
+// elements whose addition is xor: the coordinates of the element for a sum of bits are the xor of those for each bit.
+// So a layout is written down by the images of the single bits, its basis vectors, and any point is the xor of the
+// images of its bits.
+//
+// An example. A tensor of 8 x 4 elements over 2 registers, 8 lanes and 2 warps; a lane holds two neighbours of a row, two
+// lanes make a row, four rows a warp:
+//
+//   register 1 -> (0, 1)     lane 1 -> (0, 2)     warp 1 -> (4, 0)
+//                            lane 2 -> (1, 0)
+//                            lane 4 -> (2, 0)
+//
+// Register 1 of lane 5 = 4 + 1 of warp 1 holds (0, 1) ^ (2, 0) ^ (0, 2) ^ (4, 0) = (6, 3). No bit occurs in two images
+// here, so that xor is addition; code generation uses that for addresses that differ by constants.
+//
+// Copies are zero basis vectors: with a third warp bit -> (0, 0), warps 2 and 3 hold what 0 and 1 hold, and only one
+// of them may store it (free_bits). A slice along a dimension leaves that coordinate out; transposing exchanges
+// coordinates.
+//
+// Converting from layout A to layout B is composition with an inverse: the place in B of what A's point p holds is
+// B^-1(A(p)), found by Gaussian elimination (invert_and_compose). Where it only moves register bits, no code is needed; where
+// it leaves warp bits alone, lanes can exchange by shuffles; otherwise the tensor goes through shared memory, whose own
+// arrangement is a layout from offset to indices.
+//
+// Swizzled memory is a layout with basis vectors of more than one bit. Rows of 4 elements in 4 banks, read by columns,
+// would all meet one bank; with offset 4 -> (1, 1) and 8 -> (2, 2) instead of (1, 0) and (2, 0), column c of row r stands
+// at place c ^ r of its row, and a column is spread over all banks.
+//
+// The idea is from Linear Layouts (arXiv 2505.23819); the code is our own.
 #pragma once
 
 #include <cstdint>
