@@ -22,9 +22,9 @@
 // coordinates.
 //
 // Converting from layout A to layout B is composition with an inverse: the place in B of what A's point p holds is
-// B^-1(A(p)), found by Gaussian elimination (invert_and_compose). Where it only moves register bits, no code is needed; where
-// it leaves warp bits alone, lanes can exchange by shuffles; otherwise the tensor goes through shared memory, whose own
-// arrangement is a layout from offset to indices.
+// B^-1(A(p)), found by Gaussian elimination (invert_and_compose). Where it only moves register bits, no code is needed;
+// where it leaves warp bits alone, lanes can exchange by shuffles; otherwise the tensor goes through shared memory,
+// whose own arrangement is a layout from offset to indices.
 //
 // Swizzled memory is a layout with basis vectors of more than one bit. Rows of 4 elements in 4 banks, read by columns,
 // would all meet one bank; with offset 4 -> (1, 1) and 8 -> (2, 2) instead of (1, 0) and (2, 0), column c of row r stands
