@@ -30,7 +30,7 @@ struct CpuMetadata {
 // known.
 CpuTarget parse_target(llvm::StringRef text);
 
-// The machine that optimise() and the object emission use. Throws teeny::Error (unsupported).
+// The machine that codegen/codegen.hpp works with. Throws teeny::Error (unsupported).
 std::unique_ptr<llvm::TargetMachine> make_target_machine(const CpuTarget& target);
 
 // Emits the one public tt.func of `module`, whose calls are inlined and whose math functions are expanded. The module
@@ -39,8 +39,5 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const CpuTarget& target
 // (unsupported) that names an operation that the CPU cannot run; the location is the operation's.
 std::unique_ptr<llvm::Module> emit(mlir::ModuleOp module, const CpuTarget& target, const CpuOptions& options,
                                    llvm::LLVMContext& context, CpuMetadata& out);
-
-// The passes worth their time on emit()'s modules; codegen follows with the same machine.
-void optimise(llvm::Module& module, llvm::TargetMachine& machine);
 
 }  // namespace teeny::compiler::cpu

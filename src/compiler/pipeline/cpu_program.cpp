@@ -3,43 +3,16 @@
 #include <chrono>
 #include <memory>
 
-#include <llvm/ADT/SmallString.h>
 #include <llvm/IR/LLVMContext.h>
-#include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
-#include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
-#include <teeny/error.hpp>
-
+#include "compiler/codegen/codegen.hpp"
 #include "compiler/cpu/cpu.hpp"
 #include "compiler/pipeline/link.hpp"
 
 namespace teeny::compiler {
-
-namespace {
-
-std::string print(const llvm::Module& module) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  module.print(stream, nullptr);
-  return text;
-}
-
-llvm::SmallString<0> generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
-  llvm::SmallString<0> bytes;
-  llvm::raw_svector_ostream stream(bytes);  // outlives the pass manager
-  {
-    llvm::legacy::PassManager passes;
-    if (machine.addPassesToEmitFile(passes, stream, nullptr, type, /*DisableVerify=*/true))
-      throw Error(ErrorCode::compile_failed, "compile: this CPU target writes no machine code");
-    passes.run(module);
-  }
-  return bytes;
-}
-
-}  // namespace
 
 CpuProgram build_cpu_program(mlir::ModuleOp module, const std::string& target, const teeny_compile_options& options,
                              bool want_llvm, bool want_assembly) {
@@ -58,8 +31,8 @@ CpuProgram build_cpu_program(mlir::ModuleOp module, const std::string& target, c
   timed("target", [&] { machine = cpu::make_target_machine(cpu_target); });
   cpu::CpuOptions cpu_options{options.reproducible != 0, options.contract != 0, options.debug_info != 0};
   timed("emit", [&] { code = cpu::emit(module, cpu_target, cpu_options, context, metadata); });
-  timed("optimise", [&] { cpu::optimise(*code, *machine); });
-  if (want_llvm) program.llvm_text = print(*code);
+  timed("optimise", [&] { optimise(*code, *machine); });
+  if (want_llvm) program.llvm_text = text_of(*code);
   if (want_assembly)
     program.assembly = generate(*llvm::CloneModule(*code), *machine, llvm::CodeGenFileType::AssemblyFile).str().str();
   std::vector<std::uint8_t> object;

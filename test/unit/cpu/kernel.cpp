@@ -17,6 +17,7 @@
 #include <mlir/Pass/PassManager.h>
 #include <mlir/Transforms/Passes.h>
 
+#include "compiler/codegen/codegen.hpp"
 #include "compiler/dialect/tt/tt.hpp"
 #include "compiler/transforms/expand_math.hpp"
 #include "teeny/dtype.hpp"
@@ -81,13 +82,6 @@ void expect_object(const std::string& text, const CpuOptions& options, const std
   EXPECT_GT(object.size(), 0u) << target;
 }
 
-std::string print(const llvm::Module& module) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  module.print(stream, nullptr);
-  return text;
-}
-
 template <class T>
 std::string numbers(const void* values, std::uint64_t count) {
   std::string text;
@@ -117,13 +111,13 @@ Kernel::Kernel(const std::string& text, const CpuOptions& options, const std::st
     std::string problems;
     llvm::raw_string_ostream stream(problems);
     if (llvm::verifyModule(*compiled.module, &stream)) {
-      ADD_FAILURE() << problems << "\n" << print(*compiled.module);
+      ADD_FAILURE() << problems << "\n" << text_of(*compiled.module);
       return;
     }
     if (target.empty()) expect_object(text, options, "cpu:aarch64");
     auto machine = make_target_machine(compiled.target);
     optimise(*compiled.module, *machine);
-    llvm_text_ = print(*compiled.module);
+    llvm_text_ = text_of(*compiled.module);
     if (std::getenv("TEENY_TEST_PRINT")) llvm::errs() << llvm_text_;
     session_ = std::make_unique<Session>();
     llvm::orc::JITTargetMachineBuilder builder{llvm::Triple(compiled.target.triple)};

@@ -30,6 +30,5 @@ std::unique_ptr<llvm::Module> emit_llvm(mlir::func::FuncOp kernel, const Archite
                                         const gpu::GpuOptions& options, llvm::LLVMContext& context);
 std::unique_ptr<llvm::TargetMachine> make_target_machine(const Architecture& architecture,
                                                          const gpu::GpuOptions& options);
-std::string emit_ptx(llvm::Module& module, llvm::TargetMachine& machine);
 
 }  // namespace teeny::compiler::cuda

@@ -2,21 +2,12 @@
 #include <chrono>
 #include <mutex>
 
-#include <llvm/ADT/SmallString.h>
-#include <llvm/Analysis/CGSCCPassManager.h>
-#include <llvm/IR/LegacyPassManager.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/TargetSelect.h>
-#include <llvm/Transforms/InstCombine/InstCombine.h>
-#include <llvm/Transforms/Scalar/DCE.h>
-#include <llvm/Transforms/Scalar/EarlyCSE.h>
-#include <llvm/Transforms/Scalar/LICM.h>
-#include <llvm/Transforms/Scalar/LoopPassManager.h>
-#include <llvm/Transforms/Scalar/SimplifyCFG.h>
 
 #include <teeny/error.hpp>
 
+#include "compiler/codegen/codegen.hpp"
 #include "compiler/target/cuda/cuda.hpp"
 
 namespace teeny::compiler::cuda {
@@ -43,37 +34,6 @@ void configure_llvm_once() {
   });
 }
 
-std::string print(const llvm::Module& module) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  module.print(stream, nullptr);
-  return text;
-}
-
-void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  llvm::FunctionPassManager passes;
-  passes.addPass(llvm::EarlyCSEPass(true));
-  passes.addPass(llvm::InstCombinePass());
-  passes.addPass(llvm::SimplifyCFGPass());
-  llvm::LoopPassManager loop_passes;
-  loop_passes.addPass(llvm::LICMPass(llvm::LICMOptions()));
-  passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loop_passes), true));
-  passes.addPass(llvm::EarlyCSEPass(true));
-  passes.addPass(llvm::DCEPass());
-  for (llvm::Function& function : module)
-    if (!function.isDeclaration()) passes.run(function, functions);
-}
-
 class CudaTarget final : public GpuTarget {
  public:
   explicit CudaTarget(const Architecture& architecture)
@@ -97,9 +57,9 @@ class CudaTarget final : public GpuTarget {
     module->setTargetTriple(machine->getTargetTriple());
     module->setDataLayout(machine->createDataLayout());
     timed("optimise", [&] { return optimise(*module, *machine), 0; });
-    if (want_llvm) program.llvm_text = print(*module);
-    const std::string ptx = timed("codegen", [&] { return emit_ptx(*module, *machine); });
-    if (want_assembly) program.assembly = ptx;
+    if (want_llvm) program.llvm_text = text_of(*module);
+    const auto ptx = timed("codegen", [&] { return generate(*module, *machine, llvm::CodeGenFileType::AssemblyFile); });
+    if (want_assembly) program.assembly = ptx.str().str();
     program.bytes.assign(ptx.begin(), ptx.end());
     program.target = "cuda:" + architecture_.name;
     program.format_version = std::to_string(architecture_.ptx / 10) + "." + std::to_string(architecture_.ptx % 10);
@@ -148,16 +108,6 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const Architecture& arc
   return std::unique_ptr<llvm::TargetMachine>(
       target->createTargetMachine(triple, architecture.name, "+ptx" + std::to_string(architecture.ptx), target_options,
                                   std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Default));
-}
-
-std::string emit_ptx(llvm::Module& module, llvm::TargetMachine& machine) {
-  llvm::SmallString<0> text;
-  llvm::raw_svector_ostream stream(text);  // outlives the pass manager
-  llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile, true))
-    throw Error(ErrorCode::compile_failed, "compile: LLVM writes no PTX");
-  passes.run(module);
-  return std::string(text);
 }
 
 std::unique_ptr<GpuTarget> make_target(const Architecture& architecture) {
