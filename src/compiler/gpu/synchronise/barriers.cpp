@@ -5,6 +5,10 @@
 // language orders only accesses by the same element position: those are of one lane where both accesses have one
 // layout without copies, and need a barrier where the layouts differ, or where one lane writes what several read: copies
 // and scalars.
+//
+// A copy that runs beside the lane (tile.copy_in) writes from its start to the wait for it: its start must come after
+// others' reads of the memory, and after a wait it is a write like any other. What is read meanwhile is, by the
+// operation's contract, another buffer of the memory.
 #include <vector>
 
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -41,10 +45,12 @@ bool add(std::vector<Access>& list, const Access& access) {
 struct Pending {
   std::vector<SharedAccess> shared;
   std::vector<GlobalAccess> global;
+  std::vector<SharedAccess> on_the_way;  // copies that no wait has ended
   bool join(const Pending& other) {
     bool changed = false;
     for (const SharedAccess& access : other.shared) changed |= add(shared, access);
     for (const GlobalAccess& access : other.global) changed |= add(global, access);
+    for (const SharedAccess& access : other.on_the_way) changed |= add(on_the_way, access);
     return changed;
   }
 };
@@ -68,9 +74,8 @@ class BarrierInserter {
 
  private:
   void visit(Operation& operation, Pending& pending) {
-    if (auto loop = dyn_cast<scf::ForOp>(operation)) return visit_loop({loop.getBody()}, pending);
-    if (auto loop = dyn_cast<scf::WhileOp>(operation))
-      return visit_loop({loop.getBeforeBody(), loop.getAfterBody()}, pending);
+    if (auto loop = dyn_cast<scf::ForOp>(operation)) return visit_for(loop, pending);
+    if (auto loop = dyn_cast<scf::WhileOp>(operation)) return visit_while(loop, pending);
     if (auto branch = dyn_cast<scf::IfOp>(operation)) {
       Pending otherwise = pending;
       visit(branch.getThenRegion().front(), pending);
@@ -82,7 +87,8 @@ class BarrierInserter {
       OpBuilder builder(&operation);
       tile::BarrierOp::create(builder, operation.getLoc(), thread::BarrierMemory::BOTH);
       operation.erase();
-      pending = {};
+      pending.shared.clear();
+      pending.global.clear();
       return;
     }
     if (auto barrier = dyn_cast<tile::BarrierOp>(operation)) {
@@ -90,15 +96,33 @@ class BarrierInserter {
       if (barrier.getMemory() != thread::BarrierMemory::SHARED) pending.global.clear();
       return;
     }
+    if (auto wait = dyn_cast<tile::WaitOp>(operation)) {
+      for (const SharedAccess& copy : pending.on_the_way) add(pending.shared, copy);
+      if (wait.getPending() == 0) pending.on_the_way.clear();
+      return;
+    }
     access(operation, pending);
   }
 
   // What the end of an iteration leaves pending is there at the start of the next.
-  void visit_loop(llvm::ArrayRef<Block*> blocks, Pending& pending) {
+  void visit_for(scf::ForOp loop, Pending& pending) {
     while (true) {
       Pending after = pending;
-      for (Block* block : blocks) visit(*block, after);
+      visit(*loop.getBody(), after);
       if (!pending.join(after)) break;
+    }
+  }
+
+  // It is left behind its condition, which runs once more than its body.
+  void visit_while(scf::WhileOp loop, Pending& pending) {
+    while (true) {
+      Pending left = pending;
+      visit(*loop.getBeforeBody(), left);
+      Pending after = left;
+      visit(*loop.getAfterBody(), after);
+      if (pending.join(after)) continue;
+      pending = left;
+      break;
     }
   }
 
@@ -121,6 +145,7 @@ class BarrierInserter {
     // An operation with scratch has a barrier between storing and loading, which orders all that came before it.
     auto offsets = operation.getAttrOfType<DenseI64ArrayAttr>(scratch_offsets_attribute);
     if (offsets && !offsets.empty()) pending.shared.clear();
+    if (isa<tile::CopyInOp>(operation)) std::swap(before.shared, before.on_the_way);
     pending.join(before);
   }
 
@@ -140,6 +165,9 @@ class BarrierInserter {
       result.shared.push_back(range_of(load.getMemory(), false));
     } else if (auto store = dyn_cast<tile::LocalStoreOp>(operation)) {
       result.shared.push_back(range_of(store.getMemory(), true));
+    } else if (auto copy = dyn_cast<tile::CopyInOp>(operation)) {
+      result.shared.push_back(range_of(copy.getMemory(), true));
+      if (copy.getPointers()) result.global.push_back(global_access(copy.getPointers().getType(), false));
     } else if (auto product = dyn_cast<tile::MmaOp>(operation)) {
       for (Value operand : {product.getA(), product.getB()})
         if (isa<tile::MemType>(operand.getType())) result.shared.push_back(range_of(operand, false));
