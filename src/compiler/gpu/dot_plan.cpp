@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include <llvm/ADT/DenseSet.h>
+
+#include "compiler/gpu/assign/layout_rules.hpp"
+#include "compiler/gpu/fragments.hpp"
 #include "compiler/layout/layouts.hpp"
 
 namespace teeny::compiler::gpu {
@@ -54,17 +58,145 @@ LinearLayout rows_of(ArrayRef<int64_t> shape, unsigned fast, bool swizzle) {
                       {{index_axis(0), int32_t(shape[0])}, {index_axis(1), int32_t(shape[1])}});
 }
 
-}  // namespace
+// ---- rows of form fragments
 
-DotPlan plan_dot(tt::DotOp dot, const Capability &capability, int warps) {
+std::string operand_name(tt::DotOp dot) {
+  Type element = tt::element_type(dot.getA().getType());
+  if (element.isF32()) return dot.getInputPrecision() == tt::InputPrecision::TF32 ? "tf32" : "f32";
+  if (element.isInteger()) return "i" + std::to_string(element.getIntOrFloatBitWidth());
+  return element.isF16() ? "f16" : element.isBF16() ? "bf16" : "f64";
+}
+
+bool takes(const MatrixUnit &unit, tt::DotOp dot) {
+  ArrayRef<int64_t> a = tt::shape_of(dot.getA().getType()), result = tt::shape_of(dot.getD().getType());
+  return unit.form == MatrixUnit::Form::fragments && unit.operand == operand_name(dot) && result[0] >= unit.m &&
+         result[1] >= unit.n && a[1] >= unit.k;
+}
+
+// The dimension along which an operand lies in memory where it is loaded; the last one otherwise.
+unsigned fast_dimension(Value operand, const AxisInfoAnalysis &axis_info) {
+  bool turned = false;
+  while (Operation *definition = operand.getDefiningOp()) {
+    if (auto load = dyn_cast<tt::LoadOp>(definition)) {
+      AxisInfo info = axis_info.of(load.getPtr());
+      return unsigned(info.contiguity[1] >= info.contiguity[0]) ^ unsigned(turned);
+    }
+    if (isa<tt::TransOp>(definition)) turned = !turned;
+    else if (definition->getNumOperands() != 1 || !is_elementwise(definition)) break;
+    operand = definition->getOperand(0);
+  }
+  return turned ? 0 : 1;
+}
+
+// Whether a value is another one's, or computed from it element by element.
+bool follows_product(Value value) {
+  SmallVector<Value> pending{value};
+  llvm::DenseSet<Operation *> seen;
+  while (!pending.empty()) {
+    Operation *definition = pending.pop_back_val().getDefiningOp();
+    if (!definition || !seen.insert(definition).second) continue;
+    if (isa<tt::DotOp>(definition)) return true;
+    if (is_elementwise(definition)) llvm::append_range(pending, definition->getOperands());
+  }
+  return false;
+}
+
+bool leads_to_product(Value value) {
+  SmallVector<Value> pending{value};
+  llvm::DenseSet<Operation *> seen;
+  while (!pending.empty())
+    for (Operation *user : pending.pop_back_val().getUsers()) {
+      if (!seen.insert(user).second) continue;
+      auto dot = dyn_cast<tt::DotOp>(user);
+      if (dot && follows_product(dot.getA())) return true;
+      if (is_elementwise(user)) pending.push_back(user->getResult(0));
+    }
+  return false;
+}
+
+// Squares move the fewest operands. Where one product's result is another's operand, a warp has whole rows of both, so
+// that it stays in registers.
+WarpSplit split_warps(const MatrixUnit &unit, ArrayRef<int64_t> shape, int warps, bool whole_rows) {
+  WarpSplit split;
+  for (; warps > 1; warps /= 2) {
+    const int64_t rows = shape[0] / split.rows, columns = shape[1] / split.columns;
+    const bool can_split_rows = rows > unit.m, can_split_columns = columns > unit.n;
+    if (can_split_rows && (whole_rows || !can_split_columns || rows >= columns)) split.rows *= 2;
+    else split.columns *= 2;
+  }
+  return split;
+}
+
+// Rows of the fast dimension in groups of 16 bytes (or what a warp's lanes read side by side, where they do not read
+// whole rows of 8 x 16 bytes), exchanged within 128 bytes by the xor with the row: groups below each other are in
+// different banks.
+LinearLayout swizzled_rows(ArrayRef<int64_t> shape, unsigned fast, int64_t element_bytes, int64_t group_bytes,
+                           const Capability &capability) {
+  const int64_t line = int64_t(capability.banks) * capability.bank_bytes, row = shape[fast] * element_bytes;
+  const int64_t groups = std::max<int64_t>(1, std::min(row, line) / group_bytes), rows_per_line = std::max<int64_t>(1, line / row);
+  std::vector<LinearLayout::Basis> bases;
+  for (int32_t image = 1; image < shape[fast]; image *= 2) {
+    LinearLayout::Basis basis(2, 0);
+    basis[fast] = image;
+    bases.push_back(basis);
+  }
+  for (int32_t image = 1; image < shape[1 - fast]; image *= 2) {
+    LinearLayout::Basis basis(2, 0);
+    basis[1 - fast] = image;
+    const int64_t group = image / rows_per_line;
+    if (group >= 1 && group < groups) basis[fast] = int32_t(group * group_bytes / element_bytes);
+    bases.push_back(basis);
+  }
+  return LinearLayout({{Axis::offset, bases}}, {{index_axis(0), int32_t(shape[0])}, {index_axis(1), int32_t(shape[1])}});
+}
+
+DotOperand fragment_operand(tt::DotOp dot, int number, const Capability &capability,
+                            const AxisInfoAnalysis &axis_info) {
+  Value value = number == 0 ? dot.getA() : dot.getB();
+  const unsigned fast = fast_dimension(value, axis_info), depth = number == 0 ? 1 : 0;
+  const int64_t bytes = element_bytes(tt::element_type(value.getType()));
+  // matrix_load takes rows along the depth, or, turned, rows of 16-bit elements along the other dimension.
+  const bool whole_rows = capability.matrix_load && (fast == depth || bytes == 2);
+  const int64_t lanes_of_group = 8;  // that stand side by side along M or N
+  DotOperand operand;
+  operand.memory = swizzled_rows(tt::shape_of(value.getType()), fast, bytes,
+                                 whole_rows ? 16 : std::max<int64_t>(16, lanes_of_group * bytes), capability);
+  return operand;
+}
+
+DotPlan fragment_plan(tt::DotOp dot, const MatrixUnit &unit, const Capability &capability, int warps,
+                      const AxisInfoAnalysis &axis_info) {
   ArrayRef<int64_t> shape = tt::shape_of(dot.getD().getType());
+  const bool chained = follows_product(dot.getA());
   DotPlan plan;
-  plan.unit = capability.unit("lanes");
+  plan.unit = &unit;
   plan.accumulator = accumulator_of(tt::element_type(dot.getD().getType()));
-  plan.accumulators = lanes_accumulators(shape, capability.lanes, warps);
+  plan.accumulators = tiled_accumulators(unit, shape, split_warps(unit, shape, warps, chained || leads_to_product(dot.getD())));
+  plan.a = fragment_operand(dot, 0, capability, axis_info);
+  plan.b = fragment_operand(dot, 1, capability, axis_info);
+  if (chained) {
+    plan.a.in_memory = false;
+    plan.a.registers = tiled_operand(unit, 0, plan.accumulators, tt::shape_of(dot.getA().getType())[1]);
+  }
+  return plan;
+}
+
+DotPlan lanes_plan(tt::DotOp dot, const MatrixUnit &unit, const Capability &capability, int warps) {
+  DotPlan plan;
+  plan.unit = &unit;
+  plan.accumulator = accumulator_of(tt::element_type(dot.getD().getType()));
+  plan.accumulators = lanes_accumulators(tt::shape_of(dot.getD().getType()), capability.lanes, warps);
   plan.a.memory = rows_of(tt::shape_of(dot.getA().getType()), 0, true);
   plan.b.memory = rows_of(tt::shape_of(dot.getB().getType()), 1, false);
   return plan;
+}
+
+}  // namespace
+
+DotPlan plan_dot(tt::DotOp dot, const Capability &capability, int warps, const AxisInfoAnalysis &axis_info) {
+  for (const MatrixUnit &unit : capability.units)
+    if (takes(unit, dot)) return fragment_plan(dot, unit, capability, warps, axis_info);
+  return lanes_plan(dot, *capability.unit("lanes"), capability, warps);
 }
 
 }  // namespace teeny::compiler::gpu

@@ -1,6 +1,7 @@
 // How a tt.dot is computed: which row of the matrix table, how its tile is split over the warps, where operands live.
 #pragma once
 
+#include "compiler/analysis/axis_info.hpp"
 #include "compiler/gpu/gpu.hpp"
 
 namespace teeny::compiler::gpu {
@@ -21,6 +22,6 @@ struct DotPlan {
 };
 
 // Never fails: the last rows of the table (form lanes) take every dot. `warps`: those that execute the operation.
-DotPlan plan_dot(tt::DotOp dot, const Capability &capability, int warps);
+DotPlan plan_dot(tt::DotOp dot, const Capability &capability, int warps, const AxisInfoAnalysis &axis_info);
 
 }  // namespace teeny::compiler::gpu

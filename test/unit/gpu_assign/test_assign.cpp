@@ -12,7 +12,7 @@
 namespace teeny::compiler::gpu {
 
 // A unit of this test's own: both operands in memory, a row-major arrangement, sums in f32 by 2 x 2 blocks of a lane.
-DotPlan plan_dot(tt::DotOp dot, const Capability &capability, int warps) {
+DotPlan plan_dot(tt::DotOp dot, const Capability &capability, int warps, const AxisInfoAnalysis &) {
   static const MatrixUnit unit{.name = "test"};
   auto type = llvm::cast<mlir::RankedTensorType>(dot.getType());
   unsigned lanes = unsigned(capability.lanes), order[] = {1, 0};

@@ -69,6 +69,7 @@ def Tile_MemType : TypeDef<Tile_Dialect, "Mem"> {
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     int64_t elements() const;        // of one buffer
+    int64_t all_elements() const { return elements() * std::max<int64_t>(getBuffers(), 1); }
     MemType one_buffer() const;      // the type of a view of one buffer
     ::teeny::compiler::LinearLayout layout() const { return getEncoding().layout(getShape()); }
   }];

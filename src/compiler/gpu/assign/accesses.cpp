@@ -35,7 +35,7 @@ Homes::Homes(tt::FuncOp function, const Capability &capability, int warps)
     : axis_info_(function), capability_(capability), warps_(warps), context_(function.getContext()) {
   function.walk([&](Operation *operation) {
     if (auto dot = dyn_cast<tt::DotOp>(operation)) {
-      DotPlan &plan = plans_.try_emplace(dot, plan_dot(dot, capability, warps)).first->second;
+      DotPlan &plan = plans_.try_emplace(dot, plan_dot(dot, capability, warps, axis_info_)).first->second;
       accumulators_.insert(DistAttr::get(context_, plan.accumulators));
     }
     if (pointers_of(operation)) note_access(operation);

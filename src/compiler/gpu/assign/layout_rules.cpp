@@ -91,7 +91,8 @@ Cost elementwise_cost(Operation *operation) {
   return Cost::free;
 }
 
-// One shape in all tensors, one result, no memory and no regions.
+}  // namespace
+
 bool is_elementwise(Operation *operation) {
   if (operation->getNumResults() != 1 || operation->getNumRegions() != 0) return false;
   if (!isMemoryEffectFree(operation)) return false;
@@ -103,8 +104,6 @@ bool is_elementwise(Operation *operation) {
     return !type || type.getShape() == result.getShape();
   });
 }
-
-}  // namespace
 
 const LayoutRules *rules_of(Operation *operation) {
   static const LayoutRules leaf{unknown, unknown, free_cost}, elementwise{same, same, elementwise_cost},

@@ -27,6 +27,9 @@ struct LayoutRules {
 // Null for operations whose layouts are not derived one from the other: accesses of memory, tt.dot, control flow.
 const LayoutRules *rules_of(mlir::Operation *operation);
 
+// One shape in all tensors, one result, no memory and no regions.
+bool is_elementwise(mlir::Operation *operation);
+
 // Whether `value` can be rebuilt in any layout without memory, products, reductions and mathematics. Stops at values
 // that control flow carries.
 bool is_rebuildable(mlir::Value value);

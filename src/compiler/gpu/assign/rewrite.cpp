@@ -142,12 +142,24 @@ class Rewriter {
     return arith::TruncIOp::create(builder_, location, result, value);
   }
 
+  // Once for all turns of the loops that do not change the value, else before the dot.
   Value to_memory(tt::DotOp dot, Value value, const LinearLayout &layout, unsigned swizzle) {
     RankedTensorType type = tensor_of(value);
     auto encoding = tile::SharedAttr::get(dot.getContext(), layout, swizzle);
     auto memory = tile::MemType::get(dot.getContext(), 0, type.getShape(), type.getElementType(), encoding,
                                      tile::MemorySpace::SHARED);
-    return tile::AllocOp::create(builder_, dot.getLoc(), memory, value, IntegerAttr());
+    OpBuilder::InsertionGuard guard(builder_);
+    if (!is_outside_of_loop(dot, value)) return tile::AllocOp::create(builder_, dot.getLoc(), memory, value, IntegerAttr());
+    Value &known = memories_[{value, memory}];
+    if (known) return known;
+    insert_after_definition(value);
+    return known = tile::AllocOp::create(builder_, dot.getLoc(), memory, value, IntegerAttr());
+  }
+
+  static bool is_outside_of_loop(Operation *operation, Value value) {
+    for (Operation *parent = operation->getParentOp(); parent; parent = parent->getParentOp())
+      if (isa<scf::ForOp, scf::WhileOp>(parent)) return value.getParentRegion()->isProperAncestor(operation->getParentRegion());
+    return false;
   }
 
   Value operand_of(tt::DotOp dot, Value value, const DotOperand &plan) {
@@ -198,6 +210,7 @@ class Rewriter {
   std::vector<Operation *> operations_;
   llvm::DenseMap<Operation *, DistAttr> accesses_;
   llvm::DenseMap<std::pair<Value, Attribute>, Value> known_;
+  llvm::DenseMap<std::pair<Value, Type>, Value> memories_;
 };
 
 }  // namespace

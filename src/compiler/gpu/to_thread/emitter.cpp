@@ -208,7 +208,8 @@ Value Emitter::index_of(const LinearLayout &layout, int number, Axis axis) {
     for (int bit = 0; bit < layout.input_bits(input); ++bit) others |= layout.basis(input, bit, axis);
   Value part = lane_part(layout, axis);
   if (!part) return constant(own);
-  return (own & others) == 0 ? materialise({part, own}, part.getType()) : exclusive_or(part, constant(own));
+  if ((own & others) != 0) part = exclusive_or(part, constant(own & others));
+  return materialise({part, own & ~others}, part.getType());
 }
 
 Value Emitter::owns(const LinearLayout &layout) {

@@ -60,8 +60,8 @@ class Emitter {
   // The part of a linear map of (lane, warp) bits alone, along output `axis`: xor of the images of the bits that are
   // set. Remembered for the function (the same map is emitted once); computed at the entry. Null: 0.
   mlir::Value lane_part(const LinearLayout &layout, Axis axis);
-  // The index along `axis` of register `number` in `layout`: lane_part combined with the register's image; an addition
-  // with a constant where no bit is in both, so that addresses of registers differ by constants.
+  // The index along `axis` of register `number` in `layout`: lane_part combined with the register's image; bits that the
+  // lanes' part never has are added as a constant, so that addresses of registers differ by constants.
   mlir::Value index_of(const LinearLayout &layout, int number, Axis axis);
   // i1: this thread's copy is the one that counts where lanes or warps hold copies (stores, atomics, messages); null
   // where all do.

@@ -29,8 +29,7 @@ Value scratch_array(Emitter& emitter, Operation* operation, unsigned number) {
                         builder.getDictionaryAttr(attributes));
 }
 
-// A place as a value and a constant behind it.
-static std::pair<Value, int32_t> split(Emitter& emitter, Value index) {
+std::pair<Value, int32_t> place_of(Emitter& emitter, Value index) {
   Emitter::Sum sum = emitter.sum(index);
   if (!sum.base) return {emitter.constant(0), int32_t(sum.constant)};
   return {sum.base, int32_t(sum.constant)};
@@ -43,7 +42,7 @@ void store_shared(Emitter& emitter, Value array, Value index, ArrayRef<Value> va
     if (value.getType() != stored) value = arith::ExtUIOp::create(emitter.builder, emitter.location, stored, value);
     parts.push_back(value);
   }
-  auto [base, offset] = split(emitter, index);
+  auto [base, offset] = place_of(emitter, index);
   thread::SharedStoreOp::create(emitter.builder, emitter.location, array, base, parts, mask, offset);
 }
 
@@ -51,7 +50,7 @@ void load_shared(Emitter& emitter, Value array, Value index, int64_t count, int6
                  Scalars& results) {
   OpBuilder& builder = emitter.builder;
   Type stored = cast<thread::SharedType>(array.getType()).getElement();
-  auto [base, offset] = split(emitter, index);
+  auto [base, offset] = place_of(emitter, index);
   width = std::min(width, count);
   for (int64_t first = 0; first < count; first += width) {
     auto load = thread::SharedLoadOp::create(builder, emitter.location, SmallVector<Type>(width, stored), array, base,

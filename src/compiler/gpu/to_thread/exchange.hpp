@@ -11,6 +11,9 @@ mlir::Type stored_type(mlir::Type type);
 // Array `number` of the operation's scratch (scratch_of). Null after an error: the operation has no place for it.
 mlir::Value scratch_array(Emitter& emitter, mlir::Operation* operation, unsigned number);
 
+// An index as a value and a constant to add to it, as operations take them.
+std::pair<mlir::Value, int32_t> place_of(Emitter& emitter, mlir::Value index);
+
 // Consecutive elements at `index`, which is a multiple of their number; `mask` may be null.
 void store_shared(Emitter& emitter, mlir::Value array, mlir::Value index, llvm::ArrayRef<mlir::Value> values,
                   mlir::Value mask);

@@ -6,7 +6,7 @@
 #include <mlir/Dialect/Math/IR/Math.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 
-#include "compiler/gpu/to_thread/emitter.hpp"
+#include "compiler/gpu/to_thread/matrix.hpp"
 
 namespace teeny::compiler::gpu {
 
@@ -129,12 +129,6 @@ class LanesProduct {
 
 }  // namespace
 
-LogicalResult emit_matrix(Emitter &emitter, tile::MmaOp product) {
-  const MatrixUnit *unit = emitter.capability.unit(product.getUnit());
-  if (!unit || unit->form != MatrixUnit::Form::lanes)
-    return product->emitOpError("rule: the matrix table must have the unit; got ") << product.getUnit(), failure();
-  LanesProduct(emitter, product).emit();
-  return success();
-}
+void emit_lanes_product(Emitter &emitter, tile::MmaOp product) { LanesProduct(emitter, product).emit(); }
 
 }  // namespace teeny::compiler::gpu

@@ -1,5 +1,5 @@
-// Blocks in shared memory: allocations, views, loads and stores.
-#include "compiler/gpu/to_thread/emitter.hpp"
+// Blocks in shared memory: allocations, views, loads, stores and copies.
+#include "compiler/gpu/to_thread/exchange.hpp"
 
 namespace teeny::compiler::gpu {
 
@@ -13,20 +13,19 @@ LinearLayout places_of(Type tensor, const SharedArray &array) {
 }
 
 int64_t width_of(const Emitter &emitter, const LinearLayout &places, Type element) {
-  const int64_t bytes = (element.getIntOrFloatBitWidth() + 7) / 8;
-  return std::min<int64_t>(places.consecutive_registers(Axis::offset), emitter.capability.max_vector_bytes / bytes);
+  return std::min<int64_t>(places.consecutive_registers(Axis::offset), widest(emitter, element));
+}
+
+Value place(Emitter &emitter, const SharedArray &array, const LinearLayout &places, int number) {
+  return emitter.add(array.first, emitter.index_of(places, number, Axis::offset));
 }
 
 void store(Emitter &emitter, Value tensor, const SharedArray &array) {
   const LinearLayout places = places_of(tensor.getType(), array);
   const int64_t width = width_of(emitter, places, array.element);
   Scalars values(emitter.scalars(tensor));
-  for (size_t first = 0; first < values.size(); first += width) {
-    Value index = emitter.index_of(places, int(first), Axis::offset);
-    if (!index) index = emitter.constant(0);
-    thread::SharedStoreOp::create(emitter.builder, emitter.location, array.array, emitter.add(array.first, index),
-                                  ArrayRef(values).slice(first, width), Value(), 0);
-  }
+  for (size_t first = 0; first < values.size(); first += width)
+    store_shared(emitter, array.array, place(emitter, array, places, int(first)), ArrayRef(values).slice(first, width), {});
 }
 
 void load(Emitter &emitter, tile::LocalLoadOp load) {
@@ -34,24 +33,49 @@ void load(Emitter &emitter, tile::LocalLoadOp load) {
   const LinearLayout places = places_of(load.getType(), array);
   const int64_t width = width_of(emitter, places, array.element);
   Scalars results;
-  for (int first = 0; first < Emitter::registers(load.getType()); first += width) {
-    Value index = emitter.index_of(places, first, Axis::offset);
-    if (!index) index = emitter.constant(0);
-    auto made = thread::SharedLoadOp::create(emitter.builder, emitter.location, SmallVector<Type>(width, array.element),
-                                             array.array, emitter.add(array.first, index), Value(), 0);
-    llvm::append_range(results, made.getValues());
-  }
+  for (int first = 0; first < Emitter::registers(load.getType()); first += width)
+    load_shared(emitter, array.array, place(emitter, array, places, first), width, width,
+                Emitter::scalar_type(load.getType()), results);
   emitter.bind(load.getResult(), std::move(results));
+}
+
+void copy(Emitter &emitter, tile::CopyInOp copy) {
+  const SharedArray array = emitter.memory(copy.getMemory());
+  const LinearLayout places = places_of(copy.getPointers().getType(), array);
+  const int64_t width = copy.getWidth() / element_bytes(array.element);
+  Scalars addresses(emitter.scalars(copy.getPointers()));
+  Scalars masks = copy.getMask() ? Scalars(emitter.scalars(copy.getMask())) : Scalars();
+  const int32_t copies = places.free_bits(Axis::reg);
+  for (size_t first = 0; first < addresses.size(); first += width) {
+    if (first & size_t(copies)) continue;
+    auto [index, offset] = place_of(emitter, place(emitter, array, places, int(first)));
+    Emitter::Sum address = emitter.sum(addresses[first]);
+    thread::CopyAsyncOp::create(emitter.builder, emitter.location, array.array, index,
+                                address.base ? address.base : addresses[first], masks.empty() ? Value() : masks[first],
+                                offset, address.base ? address.constant : 0, copy.getWidth());
+  }
 }
 
 void allocate(Emitter &emitter, tile::AllocOp allocation) {
   tile::MemType type = allocation.getType();
   auto reference = thread::SharedRefOp::create(
       emitter.builder, emitter.location, thread::SharedType::get(type.getContext(), type.getElement()),
-      allocation.getOffset().value_or(0), type.elements() * std::max<int64_t>(type.getBuffers(), 1));
+      allocation.getOffset().value_or(0), type.all_elements());
   SharedArray array{reference, {}, type.layout(), type.getElement()};
   if (allocation.getInitial()) store(emitter, allocation.getInitial(), array);
   emitter.bind_memory(allocation.getResult(), std::move(array));
+}
+
+void view(Emitter &emitter, tile::ViewTransOp view) {
+  SharedArray array = emitter.memory(view.getMemory());
+  array.layout = view.getType().layout();
+  emitter.bind_memory(view.getResult(), std::move(array));
+}
+
+void view(Emitter &emitter, tile::ViewBufferOp view) {
+  SharedArray array = emitter.memory(view.getMemory());
+  array.first = emitter.add(array.first, emitter.multiply(emitter.scalar(view.getIndex()), view.getType().elements()));
+  emitter.bind_memory(view.getResult(), std::move(array));
 }
 
 }  // namespace
@@ -61,19 +85,15 @@ LogicalResult emit_shared(Emitter &emitter, Operation *operation) {
   if (auto loaded = dyn_cast<tile::LocalLoadOp>(operation)) return load(emitter, loaded), success();
   if (auto stored = dyn_cast<tile::LocalStoreOp>(operation))
     return store(emitter, stored.getSource(), emitter.memory(stored.getMemory())), success();
-  if (auto view = dyn_cast<tile::ViewTransOp>(operation)) {
-    SharedArray array = emitter.memory(view.getMemory());
-    array.layout = view.getType().layout();
-    emitter.bind_memory(view.getResult(), std::move(array));
-    return success();
-  }
-  if (auto view = dyn_cast<tile::ViewBufferOp>(operation)) {
-    SharedArray array = emitter.memory(view.getMemory());
-    array.first = emitter.add(array.first, emitter.multiply(emitter.scalar(view.getIndex()), view.getType().elements()));
-    emitter.bind_memory(view.getResult(), std::move(array));
-    return success();
-  }
-  operation->emitOpError("rule: the device must have a way to run it; got an asynchronous copy").attachNote()
+  if (auto turned = dyn_cast<tile::ViewTransOp>(operation)) return view(emitter, turned), success();
+  if (auto buffer = dyn_cast<tile::ViewBufferOp>(operation)) return view(emitter, buffer), success();
+  if (isa<tile::CommitOp>(operation))
+    return thread::CopyCommitOp::create(emitter.builder, emitter.location), success();
+  if (auto wait = dyn_cast<tile::WaitOp>(operation))
+    return thread::CopyWaitOp::create(emitter.builder, emitter.location, wait.getPending()), success();
+  auto copied = dyn_cast<tile::CopyInOp>(operation);
+  if (copied && copied.getKind() == tile::CopyKind::THREAD) return copy(emitter, copied), success();
+  operation->emitOpError("rule: lanes copy to shared memory; got a copy of another kind").attachNote()
       << "help: compile with one stage";
   return failure();
 }

@@ -23,12 +23,14 @@ struct Architecture {
 const Architecture& architecture_of(std::string_view name);
 std::unique_ptr<GpuTarget> make_target(const Architecture& architecture);
 gpu::Capability capability_of(const Architecture& architecture);
+std::vector<gpu::MatrixUnit> matrix_units(const Architecture& architecture);  // mma.sync's rows
 
 // LLVM IR of a kernel: one function of the kernel calling convention. Throws teeny::Error (unsupported) for an operation
 // that the architecture has no way to run.
 std::unique_ptr<llvm::Module> emit_llvm(mlir::func::FuncOp kernel, const Architecture& architecture,
                                         const gpu::GpuOptions& options, llvm::LLVMContext& context);
-std::unique_ptr<llvm::TargetMachine> make_target_machine(const Architecture& architecture,
+// `ptx`: the version of PTX to write, 80 for 8.0.
+std::unique_ptr<llvm::TargetMachine> make_target_machine(const Architecture& architecture, int ptx,
                                                          const gpu::GpuOptions& options);
 
 }  // namespace teeny::compiler::cuda

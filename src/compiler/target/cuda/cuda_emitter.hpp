@@ -1,5 +1,6 @@
 // The state of one kernel's emission. Methods stand in files by subject: emit_llvm.cpp (function, control flow,
-// arithmetic), emit_memory.cpp (global and shared memory, atomics), emit_lanes.cpp (ids, shuffles, barriers).
+// arithmetic), emit_memory.cpp (global and shared memory, atomics), emit_lanes.cpp (ids, shuffles, barriers),
+// emit_matrix.cpp (matrix units, copies beside a lane).
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -9,6 +10,8 @@
 #include "compiler/target/cuda/cuda.hpp"
 
 namespace teeny::compiler::cuda {
+
+inline unsigned bits_of(mlir::Type type) { return type.getIntOrFloatBitWidth(); }
 
 class CudaEmitter {
  public:
@@ -56,6 +59,7 @@ class CudaEmitter {
   static Words words_of(unsigned element_bits, unsigned count);
   llvm::SmallVector<llvm::Value*> pack(mlir::ValueRange values, Words words);
   void unpack(mlir::ValueRange results, llvm::ArrayRef<llvm::Value*> words);
+  llvm::Value* whole_word(llvm::ArrayRef<llvm::Value*> parts, unsigned bits) const;
 
   // ---- emit_lanes.cpp
   bool emit_lanes(mlir::Operation& operation);
@@ -63,6 +67,12 @@ class CudaEmitter {
   llvm::Value* shuffle(thread::ShuffleKind kind, llvm::Value* word, llvm::Value* lane);
   void emit_shuffle(thread::ShuffleOp shuffle);
   llvm::Value* round_tf32(llvm::Value* number);
+
+  // ---- emit_matrix.cpp
+  bool emit_matrix(mlir::Operation& operation);
+  void emit_matrix_load(thread::MatrixLoadOp load);
+  void emit_mma(thread::MmaOp product);
+  void emit_copy_async(thread::CopyAsyncOp copy);
 
   llvm::Module& module_;
   llvm::LLVMContext& context_;
@@ -72,6 +82,12 @@ class CudaEmitter {
   llvm::Function* function_ = nullptr;
   llvm::GlobalVariable* shared_ = nullptr;
   llvm::DenseMap<mlir::Value, llvm::Value*> values_;
+  // A scalar that unpack took out of a word: the word, and which of its parts. Packing them again gives the word.
+  struct Part {
+    llvm::Value* word = nullptr;
+    unsigned index = 0;
+  };
+  llvm::DenseMap<llvm::Value*, Part> parts_;
 };
 
 }  // namespace teeny::compiler::cuda

@@ -34,6 +34,16 @@ void configure_llvm_once() {
   });
 }
 
+// The lowest that knows the architecture and what the kernel uses. PTX ISA, "PTX ISA Notes" of ldmatrix and mma.
+int ptx_version(mlir::func::FuncOp kernel, const Architecture& architecture) {
+  constexpr int of_matrices = 65;
+  int version = architecture.ptx;
+  kernel.walk([&](mlir::Operation* operation) {
+    if (mlir::isa<thread::MatrixLoadOp, thread::MmaOp>(operation)) version = std::max(version, of_matrices);
+  });
+  return version;
+}
+
 class CudaTarget final : public GpuTarget {
  public:
   explicit CudaTarget(const Architecture& architecture)
@@ -52,17 +62,18 @@ class CudaTarget final : public GpuTarget {
       return result;
     };
     llvm::LLVMContext context;
-    auto machine = make_target_machine(architecture_, options);
+    const int ptx = ptx_version(kernel, architecture_);
+    auto machine = make_target_machine(architecture_, ptx, options);
     auto module = timed("emit", [&] { return emit_llvm(kernel, architecture_, options, context); });
     module->setTargetTriple(machine->getTargetTriple());
     module->setDataLayout(machine->createDataLayout());
     timed("optimise", [&] { return optimise(*module, *machine), 0; });
     if (want_llvm) program.llvm_text = text_of(*module);
-    const auto ptx = timed("codegen", [&] { return generate(*module, *machine, llvm::CodeGenFileType::AssemblyFile); });
-    if (want_assembly) program.assembly = ptx.str().str();
-    program.bytes.assign(ptx.begin(), ptx.end());
+    const auto text = timed("codegen", [&] { return generate(*module, *machine, llvm::CodeGenFileType::AssemblyFile); });
+    if (want_assembly) program.assembly = text.str().str();
+    program.bytes.assign(text.begin(), text.end());
     program.target = "cuda:" + architecture_.name;
-    program.format_version = std::to_string(architecture_.ptx / 10) + "." + std::to_string(architecture_.ptx % 10);
+    program.format_version = std::to_string(ptx / 10) + "." + std::to_string(ptx % 10);
     return program;
   }
 
@@ -89,11 +100,14 @@ gpu::Capability capability_of(const Architecture& architecture) {
   capability.target = "cuda:" + architecture.name;
   capability.shared_bytes = architecture.shared_bytes;
   capability.exact.truncates_to_bf16 = false;  // narrowed by integer arithmetic, the same on every architecture
-  capability.units = gpu::lanes_units();
+  capability.matrix_load = true;
+  if (architecture.number >= 80) capability.copy_async_bytes = {4, 8, 16};
+  capability.units = matrix_units(architecture);
+  for (gpu::MatrixUnit& unit : gpu::lanes_units()) capability.units.push_back(std::move(unit));
   return capability;
 }
 
-std::unique_ptr<llvm::TargetMachine> make_target_machine(const Architecture& architecture,
+std::unique_ptr<llvm::TargetMachine> make_target_machine(const Architecture& architecture, int ptx,
                                                          const gpu::GpuOptions& options) {
   configure_llvm_once();
   const llvm::Triple triple("nvptx64-nvidia-cuda");
@@ -106,7 +120,7 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine(const Architecture& arc
   // Strict: products and sums are written so that the driver's assembler does not fuse them either.
   target_options.AllowFPOpFusion = options.contract ? llvm::FPOpFusion::Fast : llvm::FPOpFusion::Strict;
   return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(triple, architecture.name, "+ptx" + std::to_string(architecture.ptx), target_options,
+      target->createTargetMachine(triple, architecture.name, "+ptx" + std::to_string(ptx), target_options,
                                   std::nullopt, std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 

@@ -62,6 +62,13 @@ bool CudaEmitter::emit_lanes(mlir::Operation& operation) {
 
 // Half of the last kept place is added to the magnitude, which rounds ties away from zero; infinities and NaN stay.
 llvm::Value* CudaEmitter::round_tf32(llvm::Value* number) {
+  if (architecture_.number >= 80) {
+    auto* type = llvm::FunctionType::get(builder_.getInt32Ty(), {number->getType()}, false);
+    llvm::CallInst* rounded =
+        builder_.CreateCall(llvm::InlineAsm::get(type, "cvt.rna.tf32.f32 $0, $1;", "=r,f", false), {number});
+    rounded->setDoesNotAccessMemory();
+    return builder_.CreateBitCast(rounded, number->getType());
+  }
   llvm::Value* bits = builder_.CreateBitCast(number, builder_.getInt32Ty());
   llvm::Value* rounded = builder_.CreateAnd(builder_.CreateAdd(bits, builder_.getInt32(1u << 12)), ~((1u << 13) - 1));
   llvm::Value* exponent = builder_.CreateAnd(bits, 0x7f800000u);

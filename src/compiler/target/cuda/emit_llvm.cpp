@@ -45,7 +45,7 @@ void CudaEmitter::emit(mlir::Operation& operation) {
   if (auto branch = mlir::dyn_cast<mlir::scf::IfOp>(operation)) return emit_if(branch);
   if (mlir::isa<mlir::ub::PoisonOp>(operation))
     return bind(operation.getResult(0), llvm::Constant::getNullValue(type_of(operation.getResult(0).getType())));
-  if (emit_memory(operation) || emit_lanes(operation)) return;
+  if (emit_memory(operation) || emit_lanes(operation) || emit_matrix(operation)) return;
   if (!cpu::is_elementwise(&operation))
     cpu::refuse(&operation, "must be an operation that CUDA programs have", "write it with other operations");
   llvm::SmallVector<llvm::Value*, 3> operands;

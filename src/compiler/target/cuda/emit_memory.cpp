@@ -9,8 +9,6 @@ namespace {
 
 constexpr unsigned global_space = 1;
 
-unsigned bits_of(mlir::Type type) { return type.getIntOrFloatBitWidth(); }
-
 // The constraint letter of an inline assembly operand of so many bits.
 char letter_of(unsigned bits) { return bits == 64 ? 'l' : bits == 32 ? 'r' : 'h'; }
 
@@ -72,11 +70,25 @@ llvm::SmallVector<llvm::Value*> CudaEmitter::pack(mlir::ValueRange values, Words
   llvm::SmallVector<llvm::Value*> packed;
   auto* vector = llvm::FixedVectorType::get(scalars[0]->getType(), per_word);
   for (unsigned word = 0; word < words.count; ++word) {
+    if (llvm::Value* whole = whole_word(llvm::ArrayRef(scalars).slice(word * per_word, per_word), words.bits)) {
+      packed.push_back(whole);
+      continue;
+    }
     llvm::Value* group = llvm::PoisonValue::get(vector);
     for (unsigned i = 0; i < per_word; ++i) group = builder_.CreateInsertElement(group, scalars[word * per_word + i], i);
     packed.push_back(builder_.CreateBitCast(group, builder_.getIntNTy(words.bits)));
   }
   return packed;
+}
+
+llvm::Value* CudaEmitter::whole_word(llvm::ArrayRef<llvm::Value*> parts, unsigned bits) const {
+  const Part first = parts_.lookup(parts[0]);
+  if (!first.word || first.word->getType()->getPrimitiveSizeInBits() != bits) return nullptr;
+  for (auto [index, value] : llvm::enumerate(parts)) {
+    const Part part = parts_.lookup(value);
+    if (part.word != first.word || part.index != index) return nullptr;
+  }
+  return first.word;
 }
 
 void CudaEmitter::unpack(mlir::ValueRange results, llvm::ArrayRef<llvm::Value*> words) {
@@ -85,7 +97,9 @@ void CudaEmitter::unpack(mlir::ValueRange results, llvm::ArrayRef<llvm::Value*> 
     llvm::Value* scalar = words[index / per_word];
     if (per_word > 1) {
       auto* vector = llvm::FixedVectorType::get(builder_.getIntNTy(bits), per_word);
-      scalar = builder_.CreateExtractElement(builder_.CreateBitCast(scalar, vector), index % per_word);
+      llvm::Value* word = scalar;
+      scalar = builder_.CreateExtractElement(builder_.CreateBitCast(word, vector), index % per_word);
+      parts_[scalar] = {word, unsigned(index % per_word)};
     }
     bind(result, builder_.CreateBitCast(scalar, type_of(result.getType())));
   }
