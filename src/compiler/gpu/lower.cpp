@@ -35,6 +35,8 @@ func::FuncOp lower(ModuleOp module, const Capability& capability, const GpuOptio
   if (failed(prepare(function, capability, options)) || failed(clean(module))) return {};
   if (failed(assign_layouts(function, capability, options)) || failed(clean(module))) return {};
   done("tile");
+  if (failed(pipeline_loops(function, capability, options)) || failed(clean(module))) return {};
+  done("staged");
   if (failed(allocate_shared(function, capability)) || failed(insert_barriers(function, capability))) return {};
   done("synchronised");
   func::FuncOp kernel = to_thread(function, capability, options);

@@ -487,7 +487,9 @@ TEST(Conversion, RefusesABlockThatIsTooLarge) {
           "%c = tile.convert_layout %l_element : tensor<8192xi32, #l> -> tensor<8192xi32, #t>\ntt.return } }",
       &made.context);
   ASSERT_TRUE(made.module);
-  EXPECT_FALSE(to_thread(*made.module->getOps<tt::FuncOp>().begin(), Capability(), {}));
+  Capability small;
+  small.shared_bytes = 24576;
+  EXPECT_TRUE(failed(allocate_shared(*made.module->getOps<tt::FuncOp>().begin(), small)));
   EXPECT_NE(errors.find("32768 bytes, expected at most 24576"), std::string::npos) << errors;
 }
 

@@ -1,4 +1,9 @@
-// Places in shared memory.
+// Places in shared memory, by how long each is needed.
+//
+// Operations are numbered in the order of the text. An allocation is needed from its own number to its last user's (to the
+// end of the loop around that user, where the allocation stands before the loop; to the wait for all copies, where
+// copies fill it), an operation's scratch while the operation runs. Each takes the lowest place that is free then; that
+// accesses by other lanes are done is the barriers' concern, which know only bytes.
 #include <mlir/IR/Builders.h>
 
 #include "compiler/gpu/gpu.hpp"
@@ -9,74 +14,136 @@ using namespace mlir;
 
 namespace {
 
-constexpr int64_t alignment = 16;      // of the widest access
-constexpr int64_t small_scratch = 1024;  // bytes: at most so much takes turns between two places
-constexpr int64_t swizzle_unit = 1024;  // a hardware swizzle repeats after so many bytes
+constexpr int64_t alignment = 16;        // of the widest access
+constexpr int64_t small_scratch = 1024;  // bytes
+constexpr int64_t swizzle_unit = 1024;   // a hardware swizzle repeats after so many bytes
+
+struct Need {
+  Operation* operation = nullptr;
+  int part = 0;  // of its scratch
+  Type element;
+  int64_t bytes = 0, aligned = alignment;
+  int begin = 0, end = 0;  // numbers of operations, both included
+  int64_t place = 0;
+};
 
 int64_t align(int64_t offset, int64_t to) { return (offset + to - 1) / to * to; }
 int64_t bytes_of(int64_t elements, Type element) { return elements * ((element.getIntOrFloatBitWidth() + 7) / 8); }
 
+class Needs {
+ public:
+  Needs(tt::FuncOp function, const Capability& capability) : capability_(capability) {
+    number(function);
+    function.walk<WalkOrder::PreOrder>([&](Operation* operation) {
+      if (auto allocation = dyn_cast<tile::AllocOp>(operation)) add(allocation);
+      add_scratch(operation);
+    });
+  }
+
+  std::vector<Need> take() { return std::move(needs_); }
+
+ private:
+  void number(Operation* operation) {
+    first_[operation] = count_++;
+    for (Region& region : operation->getRegions())
+      for (Operation& inner : region.getOps()) number(&inner);
+    last_[operation] = count_ - 1;
+  }
+
+  void add(tile::AllocOp allocation) {
+    const tile::MemType type = allocation.getType();
+    Need need{.operation = allocation, .element = type.getElement(), .bytes = bytes_of(type.all_elements(), type.getElement())};
+    if (type.getEncoding().getSwizzle()) need.aligned = swizzle_unit;
+    need.begin = need.end = first_[allocation];
+    bool copied = false;
+    add_users(allocation, allocation->getBlock(), need.end, copied);
+    if (copied) need.end = last_[end_of_copies(allocation, need.end)];
+    needs_.push_back(need);
+  }
+
+  void add_users(Operation* definition, Block* block, int& end, bool& copied) {
+    for (Operation* user : definition->getUsers()) {
+      copied |= isa<tile::CopyInOp>(user);
+      end = std::max(end, last_[block->findAncestorOpInBlock(*user)]);
+      if (isa<tile::ViewBufferOp, tile::ViewTransOp>(user)) add_users(user, block, end, copied);
+    }
+  }
+
+  // The first wait for all copies behind the last user; the end of the block where there is none.
+  Operation* end_of_copies(tile::AllocOp allocation, int end) {
+    for (auto wait : allocation->getBlock()->getOps<tile::WaitOp>())
+      if (first_[wait] > end && wait.getPending() == 0) return wait;
+    return allocation->getBlock()->getTerminator();
+  }
+
+  // Small scratch is kept until the next operation with scratch, which then takes another place and need not wait until
+  // all lanes have read this one.
+  void add_scratch(Operation* operation) {
+    auto scratch = scratch_of(operation, capability_);
+    if (scratch.empty()) return;
+    for (; small_ < needs_.size(); ++small_)
+      if (needs_[small_].bytes <= small_scratch && !isa<tile::AllocOp>(needs_[small_].operation))
+        needs_[small_].end = std::max(needs_[small_].end, last_[operation]);
+    for (auto [index, part] : llvm::enumerate(scratch))
+      needs_.push_back({.operation = operation, .part = int(index), .element = part.element,
+                        .bytes = bytes_of(part.elements, part.element), .begin = first_[operation], .end = last_[operation]});
+    operation->setAttr(scratch_offsets_attribute,
+                       Builder(operation->getContext()).getDenseI64ArrayAttr(SmallVector<int64_t>(scratch.size(), 0)));
+  }
+
+  const Capability& capability_;
+  llvm::DenseMap<Operation*, int> first_, last_;
+  int count_ = 0;
+  std::vector<Need> needs_;
+  size_t small_ = 0;  // needs before it last long enough
+};
+
+// Typed arrays that may not overlap keep their places for the whole kernel, as far as the types differ.
+bool conflicts(const Need& a, const Need& b, const Capability& capability) {
+  if (!capability.can_alias_types && a.element != b.element) return true;
+  return a.begin <= b.end && b.begin <= a.end;
+}
+
+void place(Need& need, llvm::ArrayRef<Need> placed, const Capability& capability) {
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (const Need& other : placed) {
+      if (!conflicts(need, other, capability)) continue;
+      if (need.place >= other.place + other.bytes || other.place >= need.place + need.bytes) continue;
+      need.place = align(other.place + other.bytes, need.aligned);
+      moved = true;
+    }
+  }
+}
+
+void record(const Need& need) {
+  if (auto allocation = dyn_cast<tile::AllocOp>(need.operation)) return allocation.setOffset(need.place);
+  auto offsets = llvm::to_vector(
+      need.operation->getAttrOfType<DenseI64ArrayAttr>(scratch_offsets_attribute).asArrayRef());
+  offsets[need.part] = need.place;
+  need.operation->setAttr(scratch_offsets_attribute, Builder(need.operation->getContext()).getDenseI64ArrayAttr(offsets));
+}
+
 }  // namespace
 
-// Allocations stand one after the other for the whole kernel; the scratch of all operations shares the range behind
-// them, since an operation's own is dead when it is done; small ones take turns between two places, so that one need not
-// wait until all have read the one before. With typed arrays that may not overlap, each element type has
-// a range of its own.
 LogicalResult allocate_shared(tt::FuncOp function, const Capability& capability) {
-  Builder builder(function.getContext());
+  std::vector<Need> needs = Needs(function, capability).take();
   int64_t end = 0;
-  function.walk([&](tile::AllocOp allocation) {
-    tile::MemType type = allocation.getType();
-    end = align(end, type.getEncoding().getSwizzle() ? swizzle_unit : alignment);
-    allocation.setOffset(end);
-    end += bytes_of(type.elements() * std::max<int64_t>(type.getBuffers(), 1), type.getElement());
-  });
-  const int64_t scratch_begin = align(end, alignment);
-  llvm::DenseMap<Type, int64_t> sizes;  // of each type's range; of all in the null type's where they may overlap
-  llvm::SmallVector<std::pair<Operation*, llvm::SmallVector<Scratch, 1>>> users;
-  function.walk([&](Operation* operation) {
-    auto scratch = scratch_of(operation, capability);
-    if (scratch.empty()) return;
-    llvm::DenseMap<Type, int64_t> needs;
-    for (const Scratch& part : scratch) {
-      int64_t& need = needs[capability.can_alias_types ? Type() : part.element];
-      need = align(need, alignment) + bytes_of(part.elements, part.element);
-    }
-    for (auto [type, need] : needs) sizes[type] = std::max(sizes[type], need);
-    users.emplace_back(operation, std::move(scratch));
-  });
-  llvm::DenseMap<Type, int64_t> begins;
-  for (const auto& [operation, scratch] : users)  // in the kernel's order, so that equal kernels get equal places
-    for (const Scratch& part : scratch) {
-      const Type type = capability.can_alias_types ? Type() : part.element;
-      if (!begins.try_emplace(type, align(end, alignment)).second) continue;
-      end = align(end, alignment) + sizes[type];
-    }
-  bool second = false;
-  for (const auto& [operation, scratch] : users) {
-    llvm::SmallVector<int64_t> offsets;
-    llvm::DenseMap<Type, int64_t> next = begins;
-    int64_t need = 0;
-    for (const Scratch& part : scratch) need = align(need, alignment) + bytes_of(part.elements, part.element);
-    if (capability.can_alias_types && need <= small_scratch) {
-      if (second) next[Type()] += small_scratch;
-      end = std::max(end, next[Type()] + need);
-      second = !second;
-    }
-    for (const Scratch& part : scratch) {
-      int64_t& place = next[capability.can_alias_types ? Type() : part.element];
-      place = align(place, alignment);
-      offsets.push_back(place);
-      place += bytes_of(part.elements, part.element);
-    }
-    operation->setAttr(scratch_offsets_attribute, builder.getDenseI64ArrayAttr(offsets));
+  const Need* largest = nullptr;
+  for (size_t i = 0; i < needs.size(); ++i) {
+    place(needs[i], llvm::ArrayRef(needs).take_front(i), capability);
+    record(needs[i]);
+    end = std::max(end, needs[i].place + needs[i].bytes);
+    if (!largest || needs[i].bytes > largest->bytes) largest = &needs[i];
   }
-  if (end > capability.shared_bytes)
-    return function.emitError("func: rule: a program fits into shared memory; got ")
-               << end << " bytes (" << scratch_begin << " for operands of dot), expected at most "
-               << capability.shared_bytes << "\nhelp: use smaller blocks or fewer stages",
-           failure();
-  function->setAttr(thread::shared_bytes_attribute, builder.getI32IntegerAttr(static_cast<int32_t>(end)));
+  if (end > capability.shared_bytes) {
+    InFlightDiagnostic error = function.emitError("func: rule: a program fits into shared memory; got ")
+                               << end << " bytes, expected at most " << capability.shared_bytes;
+    error.attachNote(largest->operation->getLoc()) << "help: use smaller blocks or fewer stages; the largest part, "
+                                                   << largest->bytes << " bytes, is needed here";
+    return error;
+  }
+  function->setAttr(thread::shared_bytes_attribute, Builder(function.getContext()).getI32IntegerAttr(int32_t(end)));
   return success();
 }
 

@@ -63,13 +63,6 @@ static LogicalResult emit_exchange(Emitter& emitter, tile::ConvertLayoutOp conve
   LinearLayout from = row_major(tile::layout_of(conversion.getSource().getType()));
   LinearLayout to = row_major(tile::layout_of(conversion.getType()));
   Type stored = stored_type(conversion.getType());
-  int64_t bytes = from.output_size(Axis::index0) * element_bytes(stored), limit = emitter.capability.shared_bytes / 2;
-  if (bytes > limit) {
-    InFlightDiagnostic error = conversion.emitOpError("must fit half of a program's shared memory; got a block of ")
-                               << bytes << " bytes, expected at most " << limit;
-    error.attachNote() << "help: use a smaller block of " << conversion.getType().getShape();
-    return error;
-  }
   Value array = scratch_array(emitter, conversion, 0);
   if (!array) return failure();
   int64_t width = std::max(from.consecutive_registers(Axis::index0), to.consecutive_registers(Axis::index0));

@@ -1,0 +1,279 @@
+// Loads that feed matrix products run ahead of them.
+//
+// A loop
+//   for i { a = load p(i); m = alloc a; acc = mma m … }
+// becomes, with S stages and a ring of S buffers,
+//   copy p(0) … p(S - 2) into buffers 0 … S - 2, a group each
+//   for i { wait until group i has come; copy p(i + S - 1) into buffer (i - 1) mod S; acc = mma (buffer i mod S) … }
+//   wait for all
+// One barrier in a turn, behind the wait, tells both that every lane's part has come and that buffer (i - 1) mod S has
+// been read. What p needs is computed a second time for turn i + S - 1, carried by the loop where it depends on values
+// that the loop carries.
+#include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/SCF/IR/SCF.h>
+#include <mlir/IR/IRMapping.h>
+#include <mlir/IR/Matchers.h>
+#include <mlir/Interfaces/SideEffectInterfaces.h>
+
+#include "compiler/analysis/axis_info.hpp"
+#include "compiler/gpu/gpu.hpp"
+#include "compiler/gpu/stage/carried_values.hpp"
+
+namespace teeny::compiler::gpu {
+
+using namespace mlir;
+
+namespace {
+
+// A load whose only use is to fill the memory of a matrix product's operand.
+struct Feed {
+  tt::LoadOp load;
+  tile::AllocOp allocation;
+  int width = 0;  // bytes that a lane copies at once
+};
+
+bool is_zero(Value other) {
+  if (!other) return true;
+  while (auto splat = other.getDefiningOp<tt::SplatOp>()) other = splat.getSrc();
+  return matchPattern(other, m_Zero()) || matchPattern(other, m_AnyZeroFloat());
+}
+
+// The widest copy that addresses, mask, registers and the places in memory allow; 0: none.
+int copy_width(tt::LoadOp load, tile::AllocOp allocation, const AxisInfoAnalysis &axis_info, const Capability &capability) {
+  const auto type = dyn_cast<RankedTensorType>(load.getPtr().getType());
+  if (!type) return 0;
+  const LinearLayout layout = tile::layout_of(type), places = layout.invert_and_compose(allocation.getType().layout());
+  int64_t elements = places.consecutive_registers(Axis::offset), aligned = 1;
+  for (unsigned dimension = 0; dimension < type.getRank(); ++dimension)
+    if (layout.consecutive_registers(index_axis(dimension)) >= elements)
+      aligned = std::max(aligned, axis_info.vector_width(load.getPtr(), load.getMask(), dimension));
+  const int64_t bytes = std::min(elements, aligned) * element_bytes(tt::pointee_type(type));
+  int width = 0;
+  for (int size : capability.copy_async_bytes)
+    if (size <= bytes) width = std::max(width, size);
+  return width;
+}
+
+class Pipeliner {
+ public:
+  Pipeliner(scf::ForOp loop, int stages) : loop_(loop), stages_(stages), builder_(loop), location_(loop.getLoc()) {}
+
+  // Null where a load depends on other loads or effects of the loop.
+  bool run(std::vector<Feed> feeds) {
+    feeds_ = std::move(feeds);
+    for (Feed &feed : feeds_) {
+      add_need(feed.load.getPtr());
+      if (feed.load.getMask()) add_need(feed.load.getMask());
+    }
+    if (!possible_) return false;
+    for (Operation &operation : *loop_.getBody())
+      if (needed_.contains(&operation)) ahead_.push_back(&operation);
+    make_rings();
+    make_prologue();
+    make_loop();
+    return true;
+  }
+
+ private:
+  // What the loads of a later turn need of it: pure operations of the body, and carried values with what renews them.
+  void add_need(Value value) {
+    if (auto argument = dyn_cast<BlockArgument>(value); argument && argument.getOwner() == loop_.getBody()) {
+      if (argument == loop_.getInductionVar() || !carried_.insert(argument.getArgNumber() - 1)) return;
+      return add_need(loop_.getYieldedValues()[argument.getArgNumber() - 1]);
+    }
+    Operation *operation = value.getDefiningOp();
+    if (!operation || !loop_->isAncestor(operation)) return;
+    if (operation->getBlock() != loop_.getBody() || operation->getNumRegions() != 0 || !isMemoryEffectFree(operation)) {
+      possible_ = false;
+      return;
+    }
+    if (!needed_.insert(operation).second) return;
+    for (Value operand : operation->getOperands()) add_need(operand);
+  }
+
+  Value constant(int64_t number) {
+    return arith::ConstantOp::create(builder_, location_, builder_.getI32IntegerAttr(int32_t(number)));
+  }
+  Value number_of(Type type, int64_t number) {
+    return arith::ConstantOp::create(builder_, location_, builder_.getIntegerAttr(type, number));
+  }
+
+  void make_rings() {
+    for (Feed &feed : feeds_) {
+      tile::MemType one = feed.allocation.getType();
+      auto ring = tile::MemType::get(one.getContext(), stages_, one.getShape(), one.getElement(), one.getEncoding(),
+                                     one.getSpace());
+      rings_.push_back(tile::AllocOp::create(builder_, feed.allocation.getLoc(), ring, Value(), IntegerAttr()));
+    }
+  }
+
+  // Whether turn `turns` after the one of `variable` exists: the distance to the end as an unsigned number, which
+  // cannot overflow where the variable is below the end.
+  Value has_turn(Value variable, int turns) {
+    Value left = arith::SubIOp::create(builder_, location_, loop_.getUpperBound(), variable);
+    Value step = arith::MulIOp::create(builder_, location_, loop_.getStep(), number_of(variable.getType(), turns));
+    return arith::CmpIOp::create(builder_, location_, arith::CmpIPredicate::ugt, left, step);
+  }
+
+  // Copies of the turn that `values` maps the loop's variable and carried values to, one group.
+  void copy(IRMapping &values, Value condition, Value buffer) {
+    for (Operation *operation : ahead_) builder_.clone(*operation, values);
+    for (auto [feed, ring] : llvm::zip_equal(feeds_, rings_)) {
+      tt::LoadOp load = feed.load;
+      Value pointers = values.lookupOrDefault(load.getPtr()), mask = load.getMask();
+      auto type = RankedTensorType::get(cast<RankedTensorType>(pointers.getType()).getShape(), builder_.getI1Type(),
+                                        cast<RankedTensorType>(pointers.getType()).getEncoding());
+      Value all = tt::SplatOp::create(builder_, load.getLoc(), type, condition);
+      if (mask) all = arith::AndIOp::create(builder_, load.getLoc(), values.lookupOrDefault(mask), all);
+      Value memory = tile::ViewBufferOp::create(builder_, load.getLoc(), feed.allocation.getType(), ring, buffer);
+      tile::CopyInOp::create(builder_, load.getLoc(), tile::TokenType::get(loop_.getContext()), pointers, all, Value(),
+                             ValueRange(), Value(), Value(), memory, tile::CopyKind::THREAD, feed.width);
+    }
+    tile::CommitOp::create(builder_, location_, tile::TokenType::get(loop_.getContext()), ValueRange());
+  }
+
+  void make_prologue() {
+    Value variable = loop_.getLowerBound();
+    Value any = arith::CmpIOp::create(builder_, location_,
+                                      loop_.getUnsignedCmp() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt,
+                                      variable, loop_.getUpperBound());
+    for (unsigned index : carried_) first_.push_back(loop_.getInitArgs()[index]);
+    for (int turn = 0; turn + 1 < stages_; ++turn) {
+      Value condition = any;
+      if (turn > 0) condition = arith::AndIOp::create(builder_, location_, any, has_turn(loop_.getLowerBound(), turn));
+      IRMapping values = turn_at(variable, first_);
+      copy(values, condition, constant(turn));
+      first_ = renewed(values);
+      variable = arith::AddIOp::create(builder_, location_, variable, loop_.getStep());
+    }
+  }
+
+  // The loop's variable and carried values in another turn.
+  IRMapping turn_at(Value variable, ValueRange carried) {
+    IRMapping values;
+    values.map(loop_.getInductionVar(), variable);
+    for (auto [index, value] : llvm::zip_equal(carried_, carried)) values.map(loop_.getRegionIterArg(index), value);
+    return values;
+  }
+
+  // The carried values of the turn behind it.
+  SmallVector<Value> renewed(IRMapping &values) {
+    SmallVector<Value> next;
+    for (unsigned index : carried_) next.push_back(values.lookupOrDefault(loop_.getYieldedValues()[index]));
+    return next;
+  }
+
+  // The same loop with the ahead values and the number of the buffer that is read as further carried values.
+  void make_loop() {
+    const unsigned count = carried_.size();
+    SmallVector<Value> added = first_;
+    added.push_back(constant(0));
+    IRRewriter rewriter(builder_);
+    auto keep = [](OpBuilder &, Location, ArrayRef<BlockArgument> arguments) {
+      return SmallVector<Value>(arguments.begin(), arguments.end());  // renewed below
+    };
+    loop_ = cast<scf::ForOp>(*loop_.replaceWithAdditionalYields(rewriter, added, false, keep));
+    ValueRange arguments = loop_.getRegionIterArgs().take_back(count + 1);
+    builder_.setInsertionPointToStart(loop_.getBody());
+    tile::WaitOp::create(builder_, location_, tile::TokenType::get(loop_.getContext()), ValueRange(), stages_ - 2);
+    Value read = arguments.back(), last = constant(stages_ - 1), one = constant(1), zero = constant(0);
+    const auto where = [&](Value number, Value there, Value otherwise) -> Value {
+      Value found = arith::CmpIOp::create(builder_, location_, arith::CmpIPredicate::eq, read, number);
+      return arith::SelectOp::create(builder_, location_, found, there, otherwise);
+    };
+    Value before = where(zero, last, arith::SubIOp::create(builder_, location_, read, one));
+    Value variable = loop_.getInductionVar();
+    Value distance = arith::MulIOp::create(builder_, location_, loop_.getStep(), number_of(variable.getType(), stages_ - 1));
+    Value later = arith::AddIOp::create(builder_, location_, variable, distance);
+    IRMapping values = turn_at(later, arguments.drop_back());
+    copy(values, has_turn(variable, stages_ - 1), before);
+    SmallVector<Value> next = renewed(values);
+    next.push_back(where(last, zero, arith::AddIOp::create(builder_, location_, read, one)));
+    Operation *yield = loop_.getBody()->getTerminator();
+    yield->setOperands(yield->getNumOperands() - count - 1, count + 1, next);
+    read_rings(read);
+    builder_.setInsertionPointAfter(loop_);
+    tile::WaitOp::create(builder_, location_, tile::TokenType::get(loop_.getContext()), ValueRange(), 0);
+    drop_unused_carried_values(loop_);
+  }
+
+  void read_rings(Value number) {
+    for (auto [feed, ring] : llvm::zip_equal(feeds_, rings_)) {
+      builder_.setInsertionPoint(feed.allocation);
+      feed.allocation.getResult().replaceAllUsesWith(
+          tile::ViewBufferOp::create(builder_, feed.load.getLoc(), feed.allocation.getType(), ring, number));
+      feed.allocation.erase();
+      feed.load.erase();
+    }
+  }
+
+  scf::ForOp loop_;
+  const int stages_;
+  OpBuilder builder_;
+  Location location_;
+  std::vector<Feed> feeds_;
+  bool possible_ = true;
+  llvm::SmallSetVector<unsigned, 8> carried_;  // numbers of carried values
+  llvm::DenseSet<Operation *> needed_;
+  SmallVector<Operation *> ahead_;
+  SmallVector<Value> rings_, first_;  // first_: the carried values of the first turn that the loop itself copies
+};
+
+bool feeds_product(tile::AllocOp allocation) {
+  return llvm::any_of(allocation->getUsers(), [](Operation *user) {
+    return isa<tile::MmaOp>(user) || (isa<tile::ViewTransOp>(user) && llvm::any_of(user->getUsers(), llvm::IsaPred<tile::MmaOp>));
+  });
+}
+
+// Loads of the body itself, where nothing in the loop writes memory that they might read.
+std::vector<Feed> feeds_of(scf::ForOp loop, const AxisInfoAnalysis &axis_info, const Capability &capability) {
+  std::vector<Feed> feeds;
+  bool writes = false;
+  loop->walk([&](Operation *operation) {
+    writes |= isa<tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp, tt::BarrierOp>(operation);
+    auto load = dyn_cast<tt::LoadOp>(operation);
+    writes |= load && load.getIsVolatile();
+  });
+  if (writes) return feeds;
+  for (auto allocation : loop.getBody()->getOps<tile::AllocOp>()) {
+    auto load = allocation.getInitial() ? allocation.getInitial().getDefiningOp<tt::LoadOp>() : tt::LoadOp();
+    if (!load || load->getBlock() != loop.getBody() || !load->hasOneUse() || !is_zero(load.getOther())) continue;
+    if (!feeds_product(allocation)) continue;
+    if (int width = copy_width(load, allocation, axis_info, capability)) feeds.push_back({load, allocation, width});
+  }
+  return feeds;
+}
+
+int64_t bytes_of(tile::AllocOp allocation) {
+  return allocation.getType().all_elements() * element_bytes(allocation.getType().getElement());
+}
+
+}  // namespace
+
+LogicalResult pipeline_loops(tt::FuncOp function, const Capability &capability, const GpuOptions &options) {
+  if (!capability.has_copy_async()) return success();
+  AxisInfoAnalysis axis_info(function);
+  struct Plan {
+    scf::ForOp loop;
+    std::vector<Feed> feeds;
+  };
+  std::vector<Plan> plans;
+  int64_t others = 0;  // bytes of what is not staged
+  function.walk([&](scf::ForOp loop) {
+    if (auto feeds = feeds_of(loop, axis_info, capability); !feeds.empty()) plans.push_back({loop, std::move(feeds)});
+  });
+  function.walk([&](tile::AllocOp allocation) { others += bytes_of(allocation); });
+  for (Plan &plan : plans) {
+    auto own = plan.loop->getAttrOfType<IntegerAttr>("tt.num_stages");
+    int stages = own ? int(own.getInt()) : options.stages ? options.stages : 3;
+    int64_t bytes = 0;
+    for (Feed &feed : plan.feeds) bytes += bytes_of(feed.allocation);
+    // As deep as memory lets it.
+    while (stages > 1 && others + (stages - 1) * bytes > capability.shared_bytes) --stages;
+    if (stages < 2) continue;
+    if (Pipeliner(plan.loop, stages).run(plan.feeds)) others += (stages - 1) * bytes;
+  }
+  return success();
+}
+
+}  // namespace teeny::compiler::gpu
