@@ -272,34 +272,47 @@ def normalisations(rows):
                   "torch": [library]}, 1.0, ("triton", "torch"))
 
 
-# BM, BN, BK, warps
-MATMUL = [(128, 128, 16, 8), (128, 128, 8, 8), (64, 128, 16, 8), (64, 64, 16, 4), (128, 64, 16, 8), (64, 64, 32, 4)]
-MATMUL_TRITON = [(128, 128, 32, 8, 3), (64, 64, 32, 4, 3), (128, 64, 32, 4, 3)]
+# BM, BN, BK, warps, stages: of teeny, then of Triton
+LANES = [(128, 128, 16, 8, 1), (128, 128, 8, 8, 1), (64, 128, 16, 8, 1), (64, 64, 16, 4, 1), (128, 64, 16, 8, 1)]
+LANES_TRITON = [(128, 128, 32, 8, 3), (64, 64, 32, 4, 3), (128, 64, 32, 4, 3)]
+UNITS = [(128, 128, 32, 4, 4), (128, 128, 64, 4, 3), (128, 256, 32, 8, 4), (128, 256, 64, 8, 3), (256, 128, 64, 8, 3),
+         (128, 128, 64, 8, 4), (64, 256, 32, 4, 4)]
+UNITS_TRITON = [(128, 256, 64, 8, 3), (128, 128, 64, 4, 4), (128, 256, 64, 8, 4), (128, 128, 64, 8, 3)]
+TF32 = [(128, 128, 32, 4, 3), (128, 128, 32, 8, 3), (128, 256, 32, 8, 3), (128, 128, 16, 4, 4), (64, 128, 32, 4, 4)]
+TF32_TRITON = [(128, 128, 32, 4, 3), (128, 128, 32, 8, 3), (128, 256, 32, 8, 3), (64, 128, 32, 4, 4)]
 
 
 def matmuls(rows):
     s = 4096
-    name = f"matmul f32 ieee {s}^3"
-    if not rows.wants(name):
-        return
-    torch.backends.cuda.matmul.allow_tf32 = False
+    for dtype, precision, ours_try, theirs_try, wanted, against in (
+            ("bf16", "ieee", UNITS, UNITS_TRITON, 0.5, ("torch",)),
+            ("f16", "ieee", UNITS, UNITS_TRITON, 0.5, ("torch",)),
+            ("f32", "tf32", TF32, TF32_TRITON, 1.0, ("triton",)),
+            ("f32", "ieee", LANES, LANES_TRITON, 0.8, ("triton", "torch"))):
+        name = f"matmul {dtype} {precision} {s}^3" if dtype == "f32" else f"matmul {dtype} {s}^3"
+        if not rows.wants(name):
+            continue
+        type_ = DTYPES[dtype]
+        torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
 
-    def inputs():
-        return normal(s, s), normal(s, s), torch.empty(s, s, device="cuda")
+        def inputs():
+            return normal(s, s, dtype=type_), normal(s, s, dtype=type_), torch.empty(s, s, device="cuda", dtype=type_)
 
-    def ours(c):
-        return lambda t: rows.teeny.launcher("matmul", "f32", t, [s, s, s], BM=c[0], BN=c[1], BK=c[2], warps=c[3])
+        def ours(c):
+            return lambda t: rows.teeny.launcher("matmul", dtype, t, [s, s, s], BM=c[0], BN=c[1], BK=c[2], warps=c[3],
+                                                 stages=c[4], GROUP_M=8, precision=precision)
 
-    def theirs(c):
-        grid = (triton.cdiv(s, c[0]) * triton.cdiv(s, c[1]),)
-        return lambda t: lambda: matmul_kernel[grid](*t, s, s, s, s, s, s, BM=c[0], BN=c[1], BK=c[2], GROUP=8,
-                                                     PRECISION="ieee", num_warps=c[3], num_stages=c[4])
+        def theirs(c):
+            grid = (triton.cdiv(s, c[0]) * triton.cdiv(s, c[1]),)
+            return lambda t: lambda: matmul_kernel[grid](*t, s, s, s, s, s, s, BM=c[0], BN=c[1], BK=c[2], GROUP=8,
+                                                         PRECISION=precision, num_warps=c[3], num_stages=c[4])
 
-    t = inputs()
-    check(name, ours(MATMUL[0])(t), t[2], t[0].double() @ t[1].double(), 1e-5)
-    rows.row(name, 2 * s**3, "FLOP/s", inputs, 12 * s * s,
-             {"teeny": [ours(c) for c in MATMUL], "triton": [theirs(c) for c in MATMUL_TRITON],
-              "torch": [lambda t: lambda: torch.matmul(t[0], t[1], out=t[2])]}, 0.8, ("triton", "torch"))
+        t = inputs()
+        check(name, ours(ours_try[0])(t), t[2], t[0].double() @ t[1].double(),
+              {"bf16": 4e-3, "f16": 5e-4}.get(dtype, 1e-5 if precision == "ieee" else 5e-4))
+        rows.row(name, 2 * s**3, "FLOP/s", inputs, 3 * s * s * torch.finfo(type_).bits // 8,
+                 {"teeny": [ours(c) for c in ours_try], "triton": [theirs(c) for c in theirs_try],
+                  "torch": [lambda t: lambda: torch.matmul(t[0], t[1], out=t[2])]}, wanted, against)
 
 
 def main():

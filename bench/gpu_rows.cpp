@@ -84,15 +84,16 @@ Row layer_norm(const json& j, CompileOptions compile) {
   }};
 }
 
-// Sizes m, n, k; row-major operands and result, summed in f32.
-template <class T>
+// Sizes m, n, k; row-major operands, and a result of type Out.
+template <class T, class Out>
 Row matmul(const json& j, CompileOptions compile) {
-  teeny::kernels::MatMul<> kernel{.BM = j.at("BM"), .BN = j.at("BN"), .BK = j.at("BK")};
+  teeny::kernels::MatMul<> kernel{.BM = j.at("BM"), .BN = j.at("BN"), .BK = j.at("BK"), .GROUP_M = j.value("GROUP_M", 1)};
+  if (j.value("precision", "ieee") == "tf32") kernel.PRECISION = teeny::tl::Precision::tf32;
   return {[=](const Place& at, const std::uint64_t* p, const std::int64_t* sizes) {
     const std::int64_t m = sizes[0], n = sizes[1], k = sizes[2];
     teeny::launch(at.device, {blocks(n, kernel.BN), blocks(m, kernel.BM)}, options_of(at, compile), kernel,
-                  buffer<T>(at, p[0], m * k), buffer<T>(at, p[1], k * n), buffer<float>(at, p[2], m * n),
-                  buffer<float>(at, p[2], m * n), static_cast<int>(m), static_cast<int>(n), static_cast<int>(k),
+                  buffer<T>(at, p[0], m * k), buffer<T>(at, p[1], k * n), buffer<Out>(at, p[2], m * n),
+                  buffer<Out>(at, p[2], m * n), static_cast<int>(m), static_cast<int>(n), static_cast<int>(k),
                   static_cast<int>(k), static_cast<int>(n), static_cast<int>(n));
   }};
 }
@@ -103,7 +104,7 @@ Row make(const json& j, const CompileOptions& compile) {
   if (kernel == "vector_add") return vector_add<T>(j, compile);
   if (kernel == "softmax") return softmax<T>(j, compile);
   if (kernel == "layer_norm") return layer_norm<T>(j, compile);
-  if (kernel == "matmul") return matmul<T>(j, compile);
+  if (kernel == "matmul") return matmul<T, T>(j, compile);
   throw std::invalid_argument("no kernel is named " + kernel);
 }
 

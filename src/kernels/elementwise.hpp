@@ -1,6 +1,7 @@
 // Element-wise kernels: the simplest use of the language, bound by memory on every device.
 #pragma once
 
+#include <teeny/kernel.hpp>
 #include <teeny/tl.hpp>
 
 namespace teeny::kernels {

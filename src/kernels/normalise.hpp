@@ -1,6 +1,7 @@
 // Row-wise kernels: softmax and layer norm, one row a program, the row held in one block.
 #pragma once
 
+#include <teeny/kernel.hpp>
 #include <teeny/tl.hpp>
 
 namespace teeny::kernels {

@@ -56,7 +56,7 @@ class LanesProduct {
     for (int number = 0; number < layout_.input_size(Axis::reg); ++number) {
       const int32_t index = layout_.apply({{Axis::reg, number}}, axis);
       if (index % vector != 0 || elements.contains(index)) continue;
-      Value offset = offset_of(inverse, axis, depth, index, first, k);
+      Value offset = emitter_.add(array.first, offset_of(inverse, axis, depth, index, first, k));
       auto loaded = thread::SharedLoadOp::create(builder_, emitter_.location, SmallVector<Type>(vector, array.element),
                                                  array.array, offset, Value(), 0);
       for (int32_t i = 0; i < vector; ++i) elements[index + i] = widened(loaded.getResult(i));
