@@ -75,6 +75,31 @@ def matmul_kernel(a, b, c, m, n, k, stride_a, stride_b, stride_c, BM: tl.constex
     tl.store(c + rm[:, None] * stride_c + rn[None, :], acc.to(c.dtype.element_ty), mask=mask)
 
 
+@triton.jit
+def attention_kernel(q, k, v, out, seq, scale, BM: tl.constexpr, BN: tl.constexpr, HEAD: tl.constexpr):
+    base = tl.program_id(1) * seq * HEAD
+    rm = tl.program_id(0) * BM + tl.arange(0, BM)
+    rn, rd = tl.arange(0, BN), tl.arange(0, HEAD)
+    query = tl.load(q + base + rm[:, None] * HEAD + rd[None, :])
+    highest = tl.full((BM,), -float("inf"), tl.float32)
+    total = tl.zeros((BM,), tl.float32)
+    acc = tl.zeros((BM, HEAD), tl.float32)
+    scale *= 1.44269504
+    pk = k + base + rn[None, :] * HEAD + rd[:, None]
+    pv = v + base + rn[:, None] * HEAD + rd[None, :]
+    for _ in range(0, seq, BN):
+        score = tl.dot(query, tl.load(pk))
+        peak = tl.maximum(highest, tl.max(score, 1) * scale)
+        p = tl.exp2(score * scale - peak[:, None])
+        shrink = tl.exp2(highest - peak)
+        total = total * shrink + tl.sum(p, 1)
+        acc = tl.dot(p.to(v.dtype.element_ty), tl.load(pv), acc * shrink[:, None])
+        highest = peak
+        pk += BN * HEAD
+        pv += BN * HEAD
+    tl.store(out + base + rm[:, None] * HEAD + rd[None, :], (acc / total[:, None]).to(out.dtype.element_ty))
+
+
 # ---- teeny's side
 class Teeny:
     """libteeny_gpu_rows: kernels of teeny's library behind a C interface (bench/gpu_rows.cpp)."""
@@ -182,11 +207,12 @@ class Rows:
               f"{wanted}", flush=True)
 
 
-def check(name, launch, out, reference, tolerance):
+def check(name, launch, out, reference, tolerance, part=slice(None)):
+    """`part`: of the first dimension, that the reference is of."""
     out.fill_(float("nan"))
     launch()
     torch.cuda.synchronize()
-    error = ((out.double() - reference).norm() / reference.norm()).item()
+    error = ((out[part].double() - reference).norm() / reference.norm()).item()
     print(f"check {name}: relative error {error:.2e} {'ok' if error <= tolerance else 'WRONG'}", flush=True)
 
 
@@ -273,7 +299,7 @@ def normalisations(rows):
 
 
 # BM, BN, BK, warps, stages: of teeny, then of Triton
-LANES = [(128, 128, 16, 8, 1), (128, 128, 8, 8, 1), (64, 128, 16, 8, 1), (64, 64, 16, 4, 1), (128, 64, 16, 8, 1)]
+LANES = [(128, 128, 16, 8, 1), (128, 128, 16, 8, 3), (128, 128, 8, 8, 1), (128, 128, 8, 8, 3), (64, 64, 16, 4, 1), (64, 64, 16, 4, 3)]
 LANES_TRITON = [(128, 128, 32, 8, 3), (64, 64, 32, 4, 3), (128, 64, 32, 4, 3)]
 UNITS = [(128, 128, 32, 4, 4), (128, 128, 64, 4, 3), (128, 256, 32, 8, 4), (128, 256, 64, 8, 3), (256, 128, 64, 8, 3),
          (128, 128, 64, 8, 4), (64, 256, 32, 4, 4)]
@@ -315,6 +341,42 @@ def matmuls(rows):
                   "torch": [lambda t: lambda: torch.matmul(t[0], t[1], out=t[2])]}, wanted, against)
 
 
+# BM, BN, warps, stages
+ATTENTION = [(128, 64, 4, 2), (128, 64, 4, 3), (128, 64, 8, 3), (64, 64, 4, 3), (128, 32, 4, 4), (128, 128, 8, 2)]
+ATTENTION_TRITON = [(128, 64, 4, 3), (128, 64, 8, 3), (128, 128, 8, 3), (128, 128, 8, 2), (64, 64, 4, 3)]
+
+
+def attentions(rows):
+    heads, seq, size = 64, 4096, 64
+    name = f"attention f16 D={size} N={seq}"
+    if not rows.wants(name):
+        return
+
+    def inputs():
+        return tuple(normal(heads, seq, size, dtype=torch.float16) for _ in range(3)) + (
+            torch.empty(heads, seq, size, device="cuda", dtype=torch.float16),)
+
+    def ours(c):
+        return lambda t: rows.teeny.launcher("attention", "f16", t, [heads, seq, size], BM=c[0], BN=c[1], HEAD=size,
+                                             warps=c[2], stages=c[3])
+
+    def theirs(c):
+        return lambda t: lambda: attention_kernel[(seq // c[0], heads)](
+            *t, seq, size**-0.5, BM=c[0], BN=c[1], HEAD=size, num_warps=c[2], num_stages=c[3])
+
+    def library(t):
+        q, k, v = (x[None] for x in t[:3])
+        return lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v)
+
+    t = inputs()
+    score = torch.softmax((t[0][:4].double() @ t[1][:4].double().transpose(1, 2)) * size**-0.5, 2)
+    reference = score @ t[2][:4].double()
+    check(name, ours(ATTENTION[0])(t), t[3], reference, 1e-3, slice(0, 4))
+    rows.row(name, 4 * heads * seq * seq * size, "FLOP/s", inputs, 8 * heads * seq * size,
+             {"teeny": [ours(c) for c in ATTENTION], "triton": [theirs(c) for c in ATTENTION_TRITON],
+              "torch": [library]}, 0.5, ("triton",))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--library", required=True, help="libteeny_gpu_rows.so")
@@ -326,7 +388,7 @@ def main():
     torch.cuda.init()
     normal(1)
     rows = Rows(options, Teeny(options.library))
-    for group in (vector_add, normalisations, matmuls):
+    for group in (vector_add, normalisations, matmuls, attentions):
         group(rows)
     if options.json:
         with open(options.json, "w") as file:

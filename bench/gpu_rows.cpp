@@ -4,6 +4,7 @@
 //   void* teeny_row_make(const char* json)      {"kernel", "dtype", constants, "warps", "max_registers"}; null: see the error
 //   int teeny_row_launch(row, CUstream, addresses, sizes)   0: started; 1: see the error
 //   const char* teeny_row_error()               of this thread's last failed call
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -16,6 +17,7 @@
 #include <teeny/cuda.hpp>
 #include <teeny/teeny.hpp>
 
+#include "kernels/attention.hpp"
 #include "kernels/elementwise.hpp"
 #include "kernels/matmul.hpp"
 #include "kernels/normalise.hpp"
@@ -98,12 +100,26 @@ Row matmul(const json& j, CompileOptions compile) {
   }};
 }
 
+// q, k, v and the result, [heads, seq, HEAD]; sizes heads, seq, HEAD.
+template <class T>
+Row attention(const json& j, CompileOptions compile) {
+  teeny::kernels::Attention kernel{.BM = j.at("BM"), .BN = j.at("BN"), .HEAD = j.at("HEAD"), .CAUSAL = j.value("CAUSAL", false)};
+  return {[=](const Place& at, const std::uint64_t* p, const std::int64_t* sizes) {
+    const std::int64_t heads = sizes[0], seq = sizes[1];
+    const std::size_t n = heads * seq * kernel.HEAD;
+    teeny::launch(at.device, {blocks(seq, kernel.BM), heads}, options_of(at, compile), kernel, buffer<T>(at, p[0], n),
+                  buffer<T>(at, p[1], n), buffer<T>(at, p[2], n), buffer<T>(at, p[3], n), buffer<float>(at, p[3], 1),
+                  static_cast<int>(seq), static_cast<float>(1 / std::sqrt(double(kernel.HEAD))));
+  }};
+}
+
 template <class T>
 Row make(const json& j, const CompileOptions& compile) {
   const std::string kernel = j.at("kernel");
   if (kernel == "vector_add") return vector_add<T>(j, compile);
   if (kernel == "softmax") return softmax<T>(j, compile);
   if (kernel == "layer_norm") return layer_norm<T>(j, compile);
+  if (kernel == "attention") return attention<T>(j, compile);
   if (kernel == "matmul") return matmul<T, T>(j, compile);
   throw std::invalid_argument("no kernel is named " + kernel);
 }
