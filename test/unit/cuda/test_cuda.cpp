@@ -101,6 +101,20 @@ TEST(Cuda, FactsWidenAccesses) {
   EXPECT_NE(text(aligned).find("st.global.v4.b32"), std::string::npos) << text(aligned);
 }
 
+// Rows whose stride is a multiple of 16 bytes are copied 16 bytes at once, beside the lanes; others are loaded.
+TEST(Cuda, FactsOfStridesWidenCopies) {
+  auto recording = teeny::record<teeny::bfloat16, float>(kernels::MatMul{});
+  const auto text = [](const CompileOutput& output) { return std::string(output.program.begin(), output.program.end()); };
+  CompileOutput plain = compile_for(*recording, "cuda:sm_80");
+  ASSERT_TRUE(plain.ok) << errors_of(plain);
+  EXPECT_EQ(text(plain).find("cp.async.cg"), std::string::npos);
+  EXPECT_NE(text(plain).find("mma.sync.aligned.m16n8k16"), std::string::npos);
+  CompileOutput aligned = compile_for(*recording, "cuda:sm_80", plain.relevant_facts);
+  ASSERT_TRUE(aligned.ok) << errors_of(aligned);
+  EXPECT_NE(text(aligned).find("cp.async.cg.shared.global"), std::string::npos);
+  EXPECT_NE(text(aligned).find("ldmatrix.sync.aligned.m8n8.x4.trans"), std::string::npos);
+}
+
 TEST(Cuda, NamesTheArchitecturesItKnows) {
   CompileOutput output = compile_for(*teeny::record<float>(kernels::VectorAdd{}), "cuda:sm_12");
   EXPECT_FALSE(output.ok);

@@ -230,10 +230,7 @@ Value Emitter::owns(const LinearLayout &layout) {
 // ---- the walk
 
 LogicalResult Emitter::emit_region(Block &block) {
-  scopes_.emplace_back();
-  LogicalResult result = emit_block(block);
-  scopes_.pop_back();
-  return result;
+  return in_region([&] { return emit_block(block); });
 }
 
 LogicalResult Emitter::emit_block(Block &block) {

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/ScopeExit.h>
 #include <llvm/ADT/SmallVector.h>
 #include <mlir/IR/Builders.h>
 
@@ -98,7 +99,14 @@ class Emitter {
   // What one of its elements is in a thread: pointers are i64.
   static mlir::Type scalar_type(mlir::Type type);
 
-  // Emits the operations of a block of a region: what is made there stands for nothing outside.
+  // Runs `body`, which builds the inside of a region: what is made there stands for nothing outside.
+  template <typename Body>
+  auto in_region(Body body) {
+    scopes_.emplace_back();
+    llvm::scope_exit leave([&] { scopes_.pop_back(); });
+    return body();
+  }
+  // Emits the operations of a block of a region.
   mlir::LogicalResult emit_region(mlir::Block &block);
   // Emits the operations of a block, without its terminator.
   mlir::LogicalResult emit_block(mlir::Block &block);

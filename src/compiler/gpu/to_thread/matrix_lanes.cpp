@@ -6,6 +6,7 @@
 #include <mlir/Dialect/Math/IR/Math.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 
+#include "compiler/gpu/to_thread/exchange.hpp"
 #include "compiler/gpu/to_thread/matrix.hpp"
 
 namespace teeny::compiler::gpu {
@@ -35,13 +36,13 @@ class LanesProduct {
       return arith::ConstantOp::create(builder_, emitter_.location, builder_.getI32IntegerAttr(int32_t(number)));
     };
     auto loop = scf::ForOp::create(builder_, emitter_.location, constant(0), constant(depth_), constant(step), initial);
-    {
+    emitter_.in_region([&] {
       OpBuilder::InsertionGuard guard(builder_);
       builder_.setInsertionPointToStart(loop.getBody());
       sums.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
       for (int64_t k = 0; k < step; ++k) add_step(sums, loop.getInductionVar(), k);
       scf::YieldOp::create(builder_, emitter_.location, sums);
-    }
+    });
     emitter_.bind(product_.getResult(), Scalars(loop.getResults()));
   }
 
@@ -56,10 +57,10 @@ class LanesProduct {
     for (int number = 0; number < layout_.input_size(Axis::reg); ++number) {
       const int32_t index = layout_.apply({{Axis::reg, number}}, axis);
       if (index % vector != 0 || elements.contains(index)) continue;
-      Value offset = emitter_.add(array.first, offset_of(inverse, axis, depth, index, first, k));
-      auto loaded = thread::SharedLoadOp::create(builder_, emitter_.location, SmallVector<Type>(vector, array.element),
-                                                 array.array, offset, Value(), 0);
-      for (int32_t i = 0; i < vector; ++i) elements[index + i] = widened(loaded.getResult(i));
+      Value place = emitter_.add(array.first, offset_of(inverse, axis, depth, index, first, k));
+      Scalars loaded;
+      load_shared(emitter_, array.array, place, vector, vector, array.element, loaded);
+      for (int32_t i = 0; i < vector; ++i) elements[index + i] = widened(loaded[i]);
     }
     return elements;
   }
@@ -89,11 +90,25 @@ class LanesProduct {
     // offset(index) for a sum of bits is the xor of the bits' offsets; the dimension's own bits are shifted as a whole.
     const int32_t unit = inverse.apply({{axis, 1}}, Axis::offset);
     const int32_t fixed = inverse.apply({{axis, index}, {depth, int32_t(k)}}, Axis::offset);
-    Value place = lane ? emitter_.exclusive_or(emitter_.multiply(lane, unit), emitter_.constant(fixed))
-                       : emitter_.constant(fixed);
+    Value place;
+    if (lane) {  // bits that the lanes' part never has are added, so that steps differ by constants
+      const int32_t held = bits_of_lanes(axis) * unit;
+      place = emitter_.exclusive_or(emitter_.multiply(lane, unit), emitter_.constant(fixed & held));
+      place = emitter_.add(place, emitter_.constant(fixed & ~held));
+    } else {
+      place = emitter_.constant(fixed);
+    }
     if (!first) return place;
     const int32_t row = inverse.apply({{depth, int32_t(unrolled)}}, Axis::offset) / int32_t(unrolled);
-    return arith::AddIOp::create(builder_, emitter_.location, place, emitter_.multiply(first, row));
+    return emitter_.add(place, emitter_.multiply(first, row));
+  }
+
+  // Those that lane_part along `axis` may have.
+  int32_t bits_of_lanes(Axis axis) {
+    int32_t bits = 0;
+    for (Axis input : {Axis::lane, Axis::warp})
+      for (int bit = 0; bit < layout_.input_bits(input); ++bit) bits |= layout_.basis(input, bit, axis);
+    return bits;
   }
 
   // In the type of the sums, with the precision that the product asks for.
