@@ -225,7 +225,8 @@ ProgramMetadata read_metadata(const std::string& text) {
   return {.entry = text_of(parsed, "entry"),
           .arena_bytes = static_cast<std::uint64_t>(number_of(parsed, "arena_bytes", 0)),
           .threads = static_cast<unsigned>(number_of(parsed, "threads", 0)),
-          .shared_bytes = static_cast<std::uint64_t>(number_of(parsed, "shared_bytes", 0))};
+          .shared_bytes = static_cast<std::uint64_t>(number_of(parsed, "shared_bytes", 0)),
+          .messages = parsed.value("messages", false)};
 }
 
 std::string phases_text(const std::string& text) {

@@ -7,7 +7,8 @@
      "messages": bool    one more argument stands behind the kernel's own: the 64-bit device address of a
                          teeny_gpu_message_buffer that the host can read
      "target": text      the least that runs it: "cuda:sm_80", with "ptx": "7.0" for PTX text
-     "prints": [{"operation": n, "operand": n, "prefix": text, "dtype": n, "hex": bool}]  what its messages mean
+     "prints": [{"operation": n, "operand": n, "prefix": text, "dtype": n, "hex": bool}],
+     "asserts": [{"operation": n, "message": text}]  what its messages mean
    Kernel arguments are passed in order, each of its own size (pointers: 64-bit addresses; bool: one byte). */
 #ifndef TEENY_SUPPORT_GPU_PROGRAM_ABI_H
 #define TEENY_SUPPORT_GPU_PROGRAM_ABI_H

@@ -2,6 +2,7 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/Intrinsics.h>
 
+#include "compiler/import/element_dtype.hpp"
 #include "compiler/cpu/emitter.hpp"
 #include "teeny/dtype.hpp"
 
@@ -52,26 +53,6 @@ std::optional<llvm::AtomicRMWInst::BinOp> instruction_of(tt::RMWOp operation) {
       return I::Xchg;
     default:
       return std::nullopt;
-  }
-}
-
-DType dtype_of(mlir::Type element, bool is_signed) {
-  if (mlir::isa<tt::PointerType>(element)) return DType::u64;
-  if (element.isF16()) return DType::f16;
-  if (element.isBF16()) return DType::bf16;
-  if (element.isF32()) return DType::f32;
-  if (element.isF64()) return DType::f64;
-  switch (element.getIntOrFloatBitWidth()) {
-    case 1:
-      return DType::boolean;
-    case 8:
-      return is_signed ? DType::i8 : DType::u8;
-    case 16:
-      return is_signed ? DType::i16 : DType::u16;
-    case 32:
-      return is_signed ? DType::i32 : DType::u32;
-    default:
-      return is_signed ? DType::i64 : DType::u64;
   }
 }
 

@@ -60,6 +60,8 @@ llvm::SmallVector<Scratch, 1> scratch_of(mlir::Operation *operation, const Capab
 // A unit attribute of a function whose reductions and scans follow the defined tree (options.reproducible); what an
 // exchange needs depends on it. assign_layouts sets it.
 inline constexpr llvm::StringLiteral reproducible_attribute = "tile.reproducible";
+// The number by which the host knows a tt.print or tt.assert (i32), set before the lowering (gpu_program_abi.h).
+inline constexpr llvm::StringLiteral message_site_attribute = "tile.message_site";
 inline constexpr llvm::StringLiteral scratch_offsets_attribute = "tile.scratch_offsets";  // DenseI64ArrayAttr, one per Scratch
 
 }  // namespace teeny::compiler::gpu

@@ -4,6 +4,9 @@
 
 #include <teeny/error.hpp>
 
+#include "compiler/import/element_dtype.hpp"
+#include "compiler/import/operation_number.hpp"
+
 namespace teeny::compiler {
 
 namespace {
@@ -14,6 +17,30 @@ std::string symbol_of(llvm::StringRef name) {
   for (char& c : symbol)
     if (!llvm::isAlnum(c)) c = '_';
   return symbol.empty() || llvm::isDigit(symbol[0]) ? "_" + symbol : symbol;
+}
+
+// Numbers the operations that tell the host something, and says what their messages mean.
+void number_messages(mlir::ModuleOp module, nlohmann::json& details) {
+  auto prints = nlohmann::json::array(), asserts = nlohmann::json::array();
+  std::uint32_t next = 0;
+  module.walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation* operation) {
+    const std::uint32_t number = operation_number(operation->getLoc()).value_or(next);
+    ++next;
+    auto print = mlir::dyn_cast<tt::PrintOp>(operation);
+    auto check = mlir::dyn_cast<tt::AssertOp>(operation);
+    if (!print && !check) return;
+    operation->setAttr(gpu::message_site_attribute, mlir::Builder(operation->getContext()).getI32IntegerAttr(number));
+    if (check) {
+      asserts.push_back({{"operation", number}, {"message", check.getMessage().str()}});
+      return;
+    }
+    for (auto [operand, value] : llvm::enumerate(print.getArgs()))
+      prints.push_back({{"operation", number}, {"operand", operand}, {"prefix", print.getPrefix().str()}, {"hex", print.getHex()},
+                        {"dtype", int(dtype_of(tt::element_type(value.getType()), print.is_signed(operand)))}});
+  });
+  details["messages"] = !prints.empty() || !asserts.empty();
+  if (!prints.empty()) details["prints"] = std::move(prints);
+  if (!asserts.empty()) details["asserts"] = std::move(asserts);
 }
 
 }  // namespace
@@ -27,6 +54,7 @@ std::optional<GpuProgram> build_gpu_program(mlir::ModuleOp module, const GpuTarg
                                     .reproducible = options.reproducible != 0,
                                     .contract = options.contract != 0,
                                     .debug_info = options.debug_info != 0};
+  number_messages(module, details);
   const auto start = std::chrono::steady_clock::now();
   mlir::func::FuncOp kernel = gpu::lower(module, target.capability(), gpu_options, dump);
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
@@ -41,7 +69,6 @@ std::optional<GpuProgram> build_gpu_program(mlir::ModuleOp module, const GpuTarg
   details["entry"] = kernel.getName().str();
   details["threads"] = number(thread::warps_attribute, 1) * number(thread::lanes_attribute, 1);
   details["shared_bytes"] = number(thread::shared_bytes_attribute, 0);
-  details["messages"] = false;
   details["target"] = program.target;
   if (!program.format_version.empty()) details["ptx"] = program.format_version;
   return program;

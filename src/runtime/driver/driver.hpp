@@ -71,6 +71,7 @@ struct ProgramMetadata {
   std::uint64_t arena_bytes = 0;
   unsigned threads = 0;  // what follows is a GPU program's: gpu_program_abi.h
   std::uint64_t shared_bytes = 0;
+  bool messages = false;  // takes the address of a buffer for what it tells the host
 };
 
 class DriverDevice {

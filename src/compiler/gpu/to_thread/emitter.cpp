@@ -255,6 +255,7 @@ LogicalResult Emitter::emit(Operation *operation) {
                               all ? 0 : executors.warps);
     return success();
   }
+  if (isa<tt::PrintOp, tt::AssertOp>(operation)) return emit_message(*this, operation);
   if (isa<tile::AllocOp, tile::ViewBufferOp, tile::ViewTransOp, tile::LocalLoadOp, tile::LocalStoreOp, tile::CopyInOp,
           tile::CommitOp, tile::WaitOp>(operation))
     return emit_shared(*this, operation);

@@ -1,6 +1,6 @@
 // The state of one kernel's emission. Methods stand in files by subject: emit_llvm.cpp (function, control flow,
 // arithmetic), emit_memory.cpp (global and shared memory, atomics), emit_lanes.cpp (ids, shuffles, barriers),
-// emit_matrix.cpp (matrix units, copies beside a lane).
+// emit_matrix.cpp (matrix units, copies beside a lane), emit_message.cpp (device_print, device_assert).
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -74,12 +74,17 @@ class CudaEmitter {
   void emit_mma(thread::MmaOp product);
   void emit_copy_async(thread::CopyAsyncOp copy);
 
+  // ---- emit_message.cpp
+  void emit_message(thread::MessageOp message);
+  llvm::Function* message_function();
+
   llvm::Module& module_;
   llvm::LLVMContext& context_;
   cpu::Builder builder_;
   const Architecture& architecture_;
   cpu::CpuOptions arithmetic_;
   llvm::Function* function_ = nullptr;
+  llvm::Function* message_function_ = nullptr;  // once a message needs it
   llvm::GlobalVariable* shared_ = nullptr;
   llvm::DenseMap<mlir::Value, llvm::Value*> values_;
   // A scalar that unpack took out of a word: the word, and which of its parts. Packing them again gives the word.

@@ -14,6 +14,8 @@ llvm::BasicBlock* CudaEmitter::block(const char* name) { return llvm::BasicBlock
 void CudaEmitter::emit_kernel(mlir::func::FuncOp kernel, const gpu::GpuOptions& options) {
   llvm::SmallVector<llvm::Type*> parameters;
   for (mlir::Type type : kernel.getArgumentTypes()) parameters.push_back(type_of(type));
+  const bool messages = kernel.walk([](thread::MessageOp) { return mlir::WalkResult::interrupt(); }).wasInterrupted();
+  if (messages) parameters.push_back(builder_.getInt64Ty());
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context_), parameters, false);
   function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, kernel.getName(), module_);
   function_->setCallingConv(llvm::CallingConv::PTX_Kernel);
@@ -29,7 +31,7 @@ void CudaEmitter::emit_kernel(mlir::func::FuncOp kernel, const gpu::GpuOptions& 
                                      nullptr, llvm::GlobalValue::NotThreadLocal, /*AddressSpace=*/3);
   shared_->setAlignment(llvm::Align(1024));
   builder_.SetInsertPoint(block("entry"));
-  for (auto [argument, incoming] : llvm::zip(kernel.getArguments(), function_->args())) bind(argument, &incoming);
+  for (auto [argument, incoming] : llvm::zip_first(kernel.getArguments(), function_->args())) bind(argument, &incoming);
   emit_block(kernel.getBody().front());
   builder_.CreateRetVoid();
 }
@@ -45,6 +47,7 @@ void CudaEmitter::emit(mlir::Operation& operation) {
   if (auto branch = mlir::dyn_cast<mlir::scf::IfOp>(operation)) return emit_if(branch);
   if (mlir::isa<mlir::ub::PoisonOp>(operation))
     return bind(operation.getResult(0), llvm::Constant::getNullValue(type_of(operation.getResult(0).getType())));
+  if (auto message = mlir::dyn_cast<thread::MessageOp>(operation)) return emit_message(message);
   if (emit_memory(operation) || emit_lanes(operation) || emit_matrix(operation)) return;
   if (!cpu::is_elementwise(&operation))
     cpu::refuse(&operation, "must be an operation that CUDA programs have", "write it with other operations");

@@ -86,6 +86,9 @@ CudaExecutable::CudaExecutable(CudaDevice& device, const std::vector<std::uint8_
   const CurrentContext current(device.context());
   check(cuda.module_load(&module_, cubin.data()), "cuModuleLoadData");
   check(cuda.module_function(&function, module_, metadata.entry.c_str()), "cuModuleGetFunction");
+  if (metadata.messages)
+    throw Error(ErrorCode::unsupported, "load: a program must not print or assert on a GPU; got one that does\nhelp: run "
+                                        "it with TEENY_DEVICE=cpu, or leave device_print and device_assert out");
   if (shared_bytes > device.max_shared_bytes())
     throw Error(ErrorCode::unsupported,
                 "load: a program must fit into shared memory; got " + std::to_string(shared_bytes) +
