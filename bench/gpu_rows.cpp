@@ -126,7 +126,8 @@ Row make(const json& j, const CompileOptions& compile) {
 
 Row make(const json& j) {
   const CompileOptions compile{.warps = j.value("warps", 0), .stages = j.value("stages", 0),
-                               .max_registers = j.value("max_registers", 0), .contract = true};  // as Triton and PyTorch do
+                               .max_registers = j.value("max_registers", 0), .contract = true,
+                               .approximate = true};  // as Triton and PyTorch do
   const std::string dtype = j.at("dtype");
   if (dtype == "f32") return make<float>(j, compile);
   if (dtype == "f16") return make<teeny::half>(j, compile);

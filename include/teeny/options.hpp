@@ -12,6 +12,7 @@ struct CompileOptions {
   int max_registers = 0;      // a lane's; 0: no limit
   bool reproducible = false;  // reductions follow their defined tree bit for bit
   bool contract = false;      // a * b + c may be rounded once
+  bool approximate = false;   // f32 and narrower: exp, exp2, sqrt, rsqrt and / may be the device's own (docs/math.md)
   bool debug_info = false;    // line tables in the program
   bool operator==(const CompileOptions&) const = default;
 };

@@ -35,7 +35,7 @@ Program* DeviceState::find_program(const detail::RecordedKernelPtr& kernel, cons
   const std::string key = kernel->digest() + " " + std::to_string(options.warps) + " " +
                           std::to_string(options.stages) + " " + std::to_string(options.max_registers) + " " +
                           std::to_string(options.reproducible) + std::to_string(options.contract) +
-                          std::to_string(options.debug_info);
+                          std::to_string(options.approximate) + std::to_string(options.debug_info);
   std::unique_ptr<Program>& program = programs_[key];
   if (!program) {
     program = std::make_unique<Program>(*driver, *kernel, options);

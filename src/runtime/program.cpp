@@ -165,7 +165,7 @@ support::Digest Program::key(const std::vector<teeny_fact>& facts, bool analyse_
   hash.field("portable").field(build_id()).field(device_.info().target).field(body_);
   hash.number(static_cast<std::uint64_t>(options_.warps)).number(static_cast<std::uint64_t>(options_.stages));
   hash.number(static_cast<std::uint64_t>(options_.max_registers)).number(options_.reproducible);
-  hash.number(options_.contract).number(options_.debug_info).number(analyse_only).number(facts.size());
+  hash.number(options_.contract).number(options_.approximate).number(options_.debug_info).number(analyse_only).number(facts.size());
   for (const teeny_fact& fact : facts) hash.number(fact.kind).number(fact.argument);
   return hash.finish();
 }

@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-#define TEENY_COMPILER_ABI_VERSION 1u
+#define TEENY_COMPILER_ABI_VERSION 2u
 #define TEENY_COMPILER_ENTRY "teeny_compiler_entry"
 
 typedef struct teeny_bytes {
@@ -37,6 +37,7 @@ typedef struct teeny_compile_options {
   int32_t max_registers; /* 0: no limit */
   int32_t reproducible;  /* reductions follow the defined tree bit for bit */
   int32_t contract;      /* a * b + c may be fused */
+  int32_t approximate;   /* exp, exp2, sqrt, rsqrt and / of f32 and narrower may be the device's own */
   int32_t debug_info;    /* line tables in the program */
 } teeny_compile_options;
 

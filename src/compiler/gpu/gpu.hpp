@@ -18,6 +18,7 @@ struct GpuOptions {
   int max_registers = 0;      // 0: no limit
   bool reproducible = false;  // reductions follow the defined tree bit for bit
   bool contract = false;      // a * b + c may be fused
+  bool approximate = false;   // divisions and square roots of f32 may be the device's own
   bool debug_info = false;
 };
 

@@ -122,7 +122,8 @@ mlir::OwningOpRef<mlir::ModuleOp> prepare(Compilation& job, mlir::MLIRContext& c
   // The interpreter gives every operation its meaning itself: it must see a division by zero, and knows exp's radius.
   if (job.input.target != "interpreter") {
     const bool gpu = job.gpu != nullptr;
-    const MathFacts math = gpu ? job.gpu->capability().math : MathFacts{};
+    MathFacts math = gpu ? job.gpu->capability().math : MathFacts{};
+    math.approximate = math.approximate && job.input.options.approximate != 0;
     const ExactFacts exact = gpu ? job.gpu->capability().exact : ExactFacts{};
     job.phase("expand", [&] { expand(*module, math, exact); });
   }

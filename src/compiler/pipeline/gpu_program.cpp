@@ -53,6 +53,7 @@ std::optional<GpuProgram> build_gpu_program(mlir::ModuleOp module, const GpuTarg
                                     .max_registers = options.max_registers,
                                     .reproducible = options.reproducible != 0,
                                     .contract = options.contract != 0,
+                                    .approximate = options.approximate != 0,
                                     .debug_info = options.debug_info != 0};
   number_messages(module, details);
   const auto start = std::chrono::steady_clock::now();

@@ -50,6 +50,7 @@ void clean_up(mlir::ModuleOp module) {
 }
 
 void expand(mlir::ModuleOp module, const MathFacts& math, const ExactFacts& exact) {
+  if (math.approximate) multiply_by_reciprocals(module);
   // In this order: the functions of 16-bit types end in conversions that must be exact too.
   if (mlir::failed(expand_math(module, math)) || mlir::failed(expand_exact(module, exact)))
     throw Error(ErrorCode::compile_failed, "compile: the kernel's arithmetic could not be written out");

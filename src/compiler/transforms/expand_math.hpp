@@ -25,6 +25,9 @@ struct MathFacts {
   bool fma_fused = true;
   /// arith.divf of f32 is correctly rounded. Where false (and fma_fused), one residual step makes up for it.
   bool division_rounds = true;
+  /// The target has units for exp2 and rsqrt of f32, and the kernel may use them: these operations are left, and exp is
+  /// made from exp2. Bounds: docs/math.md, "Approximations".
+  bool approximate = false;
 };
 
 /// Expands every operation named above that is nested in `root`. Fails, after an error at the operation, for element
@@ -34,6 +37,9 @@ mlir::LogicalResult expand_math(mlir::Operation* root, MathFacts facts);
 
 /// 1 / (1 + exp(-x)) without overflow or cancellation, written out; element types as above.
 mlir::Value expand_sigmoid(mlir::OpBuilder& builder, mlir::Location location, mlir::Value x, MathFacts facts);
+
+/// Divisions of tensors of f32 by one number for several elements become products with its reciprocal.
+void multiply_by_reciprocals(mlir::Operation* root);
 
 /// The pass "teeny-expand-math" (options fma-fused, division-rounds), on any operation.
 std::unique_ptr<mlir::Pass> create_expand_math_pass(MathFacts facts = {});

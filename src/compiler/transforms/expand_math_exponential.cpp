@@ -103,15 +103,19 @@ Value with_log_edges(MathEmitter& e, Value x, Value result) {
   return e.select(inside, result, edge);
 }
 
+bool is_approximate(const MathEmitter& e) { return e.facts().approximate && !e.is_double(); }
+
 }  // namespace
 
 Value emit_exp(MathEmitter& e, Value x) {
+  if (is_approximate(e)) return mlir::math::Exp2Op::create(e.builder(), e.mul(x, e.real(table::log2e_f64[0])));
   Value limited = e.at_most(e.at_least(x, e.choose(-105, -747)), e.choose(89, 711));
   Reduced reduced = reduce_by_ln2(e, limited, 2 * e.exponent_bias());
   return scale(e, e.add(small_expm1(e, reduced.remainder), e.real(1)), reduced.encoded);
 }
 
 Value emit_exp2(MathEmitter& e, Value x) {
+  if (is_approximate(e)) return mlir::math::Exp2Op::create(e.builder(), x);
   Value limited = e.at_most(e.at_least(x, e.choose(-152, -1077)), e.choose(129, 1025));
   Value magic = rounding_constant(e, 2 * e.exponent_bias());
   Value rounded = e.add(limited, magic);
@@ -176,6 +180,9 @@ Value emit_log2(MathEmitter& e, Value x) {
   return with_log_edges(e, x, result);
 }
 
-Value emit_rsqrt(MathEmitter& e, Value x) { return e.div(e.real(1), mlir::math::SqrtOp::create(e.builder(), x)); }
+Value emit_rsqrt(MathEmitter& e, Value x) {
+  if (is_approximate(e)) return mlir::math::RsqrtOp::create(e.builder(), x);
+  return e.div(e.real(1), mlir::math::SqrtOp::create(e.builder(), x));
+}
 
 }  // namespace teeny::compiler

@@ -88,6 +88,7 @@ class InProcess final : public Compiler {
                     .max_registers = options.max_registers,
                     .reproducible = options.reproducible,
                     .contract = options.contract,
+                    .approximate = options.approximate,
                     .debug_info = options.debug_info},
         .facts = request.facts.data(),
         .fact_count = request.facts.size(),

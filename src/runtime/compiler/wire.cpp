@@ -96,7 +96,7 @@ std::vector<std::uint8_t> encode(const CompileRequest& request) {
       .number(signed_bits(options.stages))
       .number(signed_bits(options.max_registers))
       .number(std::uint64_t{options.reproducible} | std::uint64_t{options.contract} << 1 |
-              std::uint64_t{options.debug_info} << 2)
+              std::uint64_t{options.debug_info} << 2 | std::uint64_t{options.approximate} << 3)
       .facts(request.facts)
       .bytes(request.dump)
       .number(request.analyse_only)
@@ -121,6 +121,7 @@ CompileRequest decode_request(const std::uint8_t* bytes, std::size_t size) {
   request.options.reproducible = (flags & 1) != 0;
   request.options.contract = (flags & 2) != 0;
   request.options.debug_info = (flags & 4) != 0;
+  request.options.approximate = (flags & 8) != 0;
   request.facts = reader.facts();
   request.dump = reader.bytes<std::string>();
   request.analyse_only = reader.number() != 0;

@@ -118,6 +118,25 @@ TEST(Cuda, FactsOfStridesWidenCopies) {
   EXPECT_NE(text(aligned).find("ldmatrix.sync.aligned.m8n8.x4.trans"), std::string::npos);
 }
 
+// The device's own functions only where the kernel allows them.
+TEST(Cuda, ApproximationsAreAskedFor) {
+  auto recording = teeny::record<float>(kernels::Softmax{});
+  const auto text = [&](bool approximate) {
+    CompileInput input;
+    const auto body = recording->body();
+    input.body.assign(body.begin(), body.end());
+    input.kernel = "kernel", input.target = "cuda:sm_80";
+    input.options.approximate = approximate;
+    CompileOutput output = compile(std::move(input));
+    EXPECT_TRUE(output.ok) << errors_of(output);
+    return std::string(output.program.begin(), output.program.end());
+  };
+  EXPECT_NE(text(true).find("ex2.approx.ftz.f32"), std::string::npos);
+  EXPECT_EQ(text(true).find("div.rn.f32"), std::string::npos);
+  EXPECT_EQ(text(false).find(".approx"), std::string::npos);
+  EXPECT_NE(text(false).find("div.rn.f32"), std::string::npos);
+}
+
 TEST(Cuda, NamesTheArchitecturesItKnows) {
   CompileOutput output = compile_for(*teeny::record<float>(kernels::VectorAdd{}), "cuda:sm_12");
   EXPECT_FALSE(output.ok);

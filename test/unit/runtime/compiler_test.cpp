@@ -22,7 +22,8 @@ CompileRequest sample() {
       .kernel = "fill",
       .target = "cpu:x86-64",
       .options =
-          {.warps = 4, .stages = 3, .max_registers = -1, .reproducible = true, .contract = false, .debug_info = true},
+          {.warps = 4, .stages = 3, .max_registers = -1, .reproducible = true, .contract = false,
+           .approximate = true, .debug_info = true},
       .facts = {{TEENY_FACT_FITS_32, 7}, {TEENY_FACT_EQUALS_ONE, 65535}},
       .dump = "llvm",
       .analyse_only = true};

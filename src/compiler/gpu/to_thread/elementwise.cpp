@@ -1,4 +1,6 @@
 // Operations that make each register of their result from registers of their operands, without other lanes.
+#include <map>
+
 #include <mlir/Dialect/Arith/IR/Arith.h>
 
 #include "compiler/gpu/to_thread/emitter.hpp"
@@ -109,6 +111,29 @@ static bool is_offset(Value value) {
   return true;
 }
 
+// For each register of a value the lowest that is known to hold an equal element in every lane.
+static SmallVector<int> equal_registers(Emitter &emitter, Value value) {
+  const int count = Emitter::registers(value.getType());
+  SmallVector<int> lowest;
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  const AxisInfo info = type ? emitter.axis_info.of(value) : AxisInfo();
+  if (!type || llvm::all_of(info.constancy, [](int64_t constancy) { return constancy <= 1; })) {
+    llvm::append_range(lowest, llvm::seq(0, count));
+    return lowest;
+  }
+  const LinearLayout layout = tile::layout_of(type);
+  std::map<SmallVector<int32_t>, int> groups;
+  for (int number = 0; number < count; ++number) {
+    SmallVector<int32_t> group;
+    for (auto [dimension, constancy] : llvm::enumerate(info.constancy)) {
+      const int64_t aligned = constancy & -constancy;  // elements whose indices differ below it are equal
+      group.push_back(layout.apply({{Axis::reg, number}}, index_axis(unsigned(dimension))) & int32_t(~(aligned - 1)));
+    }
+    lowest.push_back(groups.try_emplace(std::move(group), number).first->second);
+  }
+  return lowest;
+}
+
 // One scalar operation per register.
 static LogicalResult emit_pointwise(Emitter &emitter, Operation *operation) {
   if (operation->getNumResults() == 0 || operation->getNumRegions() != 0 || !isMemoryEffectFree(operation))
@@ -116,7 +141,12 @@ static LogicalResult emit_pointwise(Emitter &emitter, Operation *operation) {
   Type type = operation->getResult(0).getType();
   SmallVector<Scalars, 2> results(operation->getNumResults());
   bool whole = isa<arith::ExtSIOp>(operation) && !is_offset(operation->getResult(0));
+  const SmallVector<int> lowest = equal_registers(emitter, operation->getResult(0));
   for (int number = 0; number < Emitter::registers(type); ++number) {
+    if (lowest[number] != number) {
+      for (Scalars &scalars : results) scalars.push_back(scalars[lowest[number]]);
+      continue;
+    }
     SmallVector<Value, 4> operands;
     for (Value operand : operation->getOperands()) {
       ArrayRef<Value> all = emitter.scalars(operand);

@@ -16,7 +16,7 @@ inline unsigned bits_of(mlir::Type type) { return type.getIntOrFloatBitWidth(); 
 class CudaEmitter {
  public:
   CudaEmitter(llvm::Module& module, const Architecture& architecture, const gpu::GpuOptions& options)
-      : module_(module), context_(module.getContext()), builder_(context_), architecture_(architecture) {
+      : module_(module), context_(module.getContext()), builder_(context_), architecture_(architecture), approximate_(options.approximate) {
     arithmetic_.contract = options.contract;
   }
 
@@ -36,6 +36,7 @@ class CudaEmitter {
   void emit_for(mlir::scf::ForOp loop);
   void emit_while(mlir::scf::WhileOp loop);
   void emit_if(mlir::scf::IfOp branch);
+  bool emit_approximation(mlir::Operation& operation);
 
   // ---- emit_memory.cpp
   bool emit_memory(mlir::Operation& operation);
@@ -82,6 +83,7 @@ class CudaEmitter {
   llvm::LLVMContext& context_;
   cpu::Builder builder_;
   const Architecture& architecture_;
+  const bool approximate_;
   cpu::CpuOptions arithmetic_;
   llvm::Function* function_ = nullptr;
   llvm::Function* message_function_ = nullptr;  // once a message needs it

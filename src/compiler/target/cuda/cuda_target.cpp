@@ -100,6 +100,7 @@ gpu::Capability capability_of(const Architecture& architecture) {
   capability.target = "cuda:" + architecture.name;
   capability.shared_bytes = architecture.shared_bytes;
   capability.exact.truncates_to_bf16 = false;  // narrowed by integer arithmetic, the same on every architecture
+  capability.math.approximate = true;
   capability.matrix_load = true;
   if (architecture.number >= 80) capability.copy_async_bytes = {4, 8, 16};
   capability.units = matrix_units(architecture);

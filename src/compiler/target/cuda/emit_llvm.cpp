@@ -1,5 +1,7 @@
 // A kernel's function, its control flow and arithmetic.
+#include <llvm/IR/IntrinsicsNVPTX.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/Math/IR/Math.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Dialect/UB/IR/UBOps.h>
 
@@ -48,7 +50,7 @@ void CudaEmitter::emit(mlir::Operation& operation) {
   if (mlir::isa<mlir::ub::PoisonOp>(operation))
     return bind(operation.getResult(0), llvm::Constant::getNullValue(type_of(operation.getResult(0).getType())));
   if (auto message = mlir::dyn_cast<thread::MessageOp>(operation)) return emit_message(message);
-  if (emit_memory(operation) || emit_lanes(operation) || emit_matrix(operation)) return;
+  if (emit_approximation(operation) || emit_memory(operation) || emit_lanes(operation) || emit_matrix(operation)) return;
   if (!cpu::is_elementwise(&operation))
     cpu::refuse(&operation, "must be an operation that CUDA programs have", "write it with other operations");
   llvm::SmallVector<llvm::Value*, 3> operands;
@@ -98,6 +100,22 @@ void CudaEmitter::emit_for(mlir::scf::ForOp loop) {
   builder_.CreateBr(head);
   builder_.SetInsertPoint(after);
   for (auto [result, phi] : llvm::zip(loop.getResults(), carried)) bind(result, phi);
+}
+
+// What the expansions left to the device, and divisions where the kernel allows it.
+bool CudaEmitter::emit_approximation(mlir::Operation& operation) {
+  const auto unit = [&](llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Type*> types = {}) {
+    llvm::SmallVector<llvm::Value*, 2> operands;
+    for (mlir::Value operand : operation.getOperands()) operands.push_back(value(operand));
+    bind(operation.getResult(0), builder_.CreateIntrinsic(id, types, operands));
+    return true;
+  };
+  if (operation.getNumResults() != 1 || !operation.getResult(0).getType().isF32()) return false;
+  if (mlir::isa<mlir::math::Exp2Op>(operation)) return unit(llvm::Intrinsic::nvvm_ex2_approx_ftz, {builder_.getFloatTy()});
+  if (mlir::isa<mlir::math::RsqrtOp>(operation)) return unit(llvm::Intrinsic::nvvm_rsqrt_approx_ftz_f);
+  if (approximate_ && mlir::isa<mlir::math::SqrtOp>(operation)) return unit(llvm::Intrinsic::nvvm_sqrt_approx_ftz_f);
+  if (approximate_ && mlir::isa<mlir::arith::DivFOp>(operation)) return unit(llvm::Intrinsic::nvvm_div_full_ftz);
+  return false;
 }
 
 void CudaEmitter::emit_while(mlir::scf::WhileOp loop) {
