@@ -298,8 +298,9 @@ def normalisations(rows):
                   "torch": [library]}, 1.0, ("triton", "torch"))
 
 
-# BM, BN, BK, warps, stages: of teeny, then of Triton
-LANES = [(128, 128, 16, 8, 1), (128, 128, 16, 8, 3), (128, 128, 8, 8, 1), (128, 128, 8, 8, 3), (64, 64, 16, 4, 1), (64, 64, 16, 4, 3)]
+# BM, BN, BK, warps, stages (and the most registers of a lane): of teeny, then of Triton
+LANES = [(128, 128, 16, 8, 3, 128), (128, 128, 16, 8, 4, 128), (128, 128, 8, 8, 4, 128), (128, 128, 32, 8, 2, 128),
+         (128, 64, 16, 4, 3, 128), (64, 64, 16, 4, 3, 0), (128, 128, 16, 8, 3, 0)]
 LANES_TRITON = [(128, 128, 32, 8, 3), (64, 64, 32, 4, 3), (128, 64, 32, 4, 3)]
 UNITS = [(128, 128, 32, 4, 4), (128, 128, 64, 4, 3), (128, 256, 32, 8, 4), (128, 256, 64, 8, 3), (256, 128, 64, 8, 3),
          (128, 128, 64, 8, 4), (64, 256, 32, 4, 4)]
@@ -326,7 +327,8 @@ def matmuls(rows):
 
         def ours(c):
             return lambda t: rows.teeny.launcher("matmul", dtype, t, [s, s, s], BM=c[0], BN=c[1], BK=c[2], warps=c[3],
-                                                 stages=c[4], GROUP_M=8, precision=precision)
+                                                 stages=c[4], max_registers=c[5] if len(c) > 5 else 0, GROUP_M=8,
+                                                 precision=precision)
 
         def theirs(c):
             grid = (triton.cdiv(s, c[0]) * triton.cdiv(s, c[1]),)
