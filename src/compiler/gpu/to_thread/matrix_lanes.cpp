@@ -15,7 +15,7 @@ using namespace mlir;
 
 namespace {
 
-constexpr int64_t unrolled = 8;  // steps along K of one turn of the loop; a divisor of what arrangements repeat after
+constexpr int64_t unrolled = 16;  // steps along K of one turn of the loop; a divisor of what arrangements repeat after
 
 class LanesProduct {
  public:
