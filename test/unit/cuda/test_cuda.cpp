@@ -1,61 +1,10 @@
 // Kernels for NVIDIA's architectures: what is compiled must be accepted by ptxas, and what is not must be refused by name.
-#include <cstdio>
-#include <cstdlib>
-#include <fstream>
-
-#include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
-#include <unistd.h>
-
-#include <teeny/tl.hpp>
-
-#include "compiler/pipeline/compile.hpp"
+#include "cuda/programs.hpp"
 #include "kernels/suite.hpp"
 #include "lang/trace.hpp"
 
 namespace teeny::compiler {
 namespace {
-
-CompileOutput compile_for(const teeny::detail::RecordedKernel& kernel, const std::string& target,
-                          std::vector<teeny_fact> facts = {}) {
-  CompileInput input;
-  const auto body = kernel.body();
-  input.body.assign(body.begin(), body.end());
-  input.kernel = "kernel";
-  input.target = target;
-  input.facts = std::move(facts);
-  return compile(std::move(input));
-}
-
-std::string errors_of(const CompileOutput& output) {
-  std::string text;
-  for (const CompileMessage& message : output.messages) text += message.message + "\n";
-  return text;
-}
-
-std::string find_ptxas() {
-  for (const char* place : {"ptxas", "/usr/local/cuda/bin/ptxas"})
-    if (std::system((std::string("command -v ") + place + " >/dev/null 2>&1").c_str()) == 0) return place;
-  return {};
-}
-
-// What ptxas says of a program that it does not take; empty: it does. `spills`: registers did not suffice.
-std::string assemble(const std::string& ptxas, const CompileOutput& output, bool& spills) {
-  const auto metadata = nlohmann::json::parse(output.metadata);
-  const std::string architecture = metadata.at("target").get<std::string>().substr(5);
-  const std::string path = testing::TempDir() + "teeny_" + std::to_string(getpid()) + ".ptx";
-  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(output.program.data()), output.program.size());
-  const std::string line = ptxas + " -arch=" + architecture + " --warn-on-spills " + path + " -o /dev/null 2>&1";
-  std::string said;
-  FILE* pipe = popen(line.c_str(), "r");
-  if (!pipe) return "ptxas could not be started";
-  char buffer[512];
-  while (std::fgets(buffer, sizeof buffer, pipe)) said += buffer;
-  const int status = pclose(pipe);
-  unlink(path.c_str());
-  spills = said.find("spill") != std::string::npos;
-  return status == 0 ? "" : said;
-}
 
 // Every kernel of the suite for one architecture: compiled programs assemble, the rest is refused with a reason. `facts`:
 // as for buffers and strides that are multiples of 16, the common case, for which registers suffice.
@@ -93,29 +42,27 @@ TEST(Cuda, SuiteAssemblesForSm120a) { check_suite("cuda:sm_120a"); }
 
 TEST(Cuda, FactsWidenAccesses) {
   auto recording = teeny::record<float>(kernels::VectorAdd{});
-  const auto text = [](const CompileOutput& output) { return std::string(output.program.begin(), output.program.end()); };
   CompileOutput plain = compile_for(*recording, "cuda:sm_80");
   ASSERT_TRUE(plain.ok) << errors_of(plain);
-  EXPECT_EQ(text(plain).find(".v4.b32"), std::string::npos);
+  EXPECT_EQ(ptx_of(plain).find(".v4.b32"), std::string::npos);
   std::vector<teeny_fact> facts = plain.relevant_facts;
   CompileOutput aligned = compile_for(*recording, "cuda:sm_80", facts);
   ASSERT_TRUE(aligned.ok) << errors_of(aligned);
-  EXPECT_NE(text(aligned).find("ld.global.v4.b32"), std::string::npos) << text(aligned);
-  EXPECT_NE(text(aligned).find("st.global.v4.b32"), std::string::npos) << text(aligned);
+  EXPECT_NE(ptx_of(aligned).find("ld.global.v4.b32"), std::string::npos) << ptx_of(aligned);
+  EXPECT_NE(ptx_of(aligned).find("st.global.v4.b32"), std::string::npos) << ptx_of(aligned);
 }
 
 // Rows whose stride is a multiple of 16 bytes are copied 16 bytes at once, beside the lanes; others are loaded.
 TEST(Cuda, FactsOfStridesWidenCopies) {
   auto recording = teeny::record<teeny::bfloat16, float>(kernels::MatMul{});
-  const auto text = [](const CompileOutput& output) { return std::string(output.program.begin(), output.program.end()); };
   CompileOutput plain = compile_for(*recording, "cuda:sm_80");
   ASSERT_TRUE(plain.ok) << errors_of(plain);
-  EXPECT_EQ(text(plain).find("cp.async.cg"), std::string::npos);
-  EXPECT_NE(text(plain).find("mma.sync.aligned.m16n8k16"), std::string::npos);
+  EXPECT_EQ(ptx_of(plain).find("cp.async.cg"), std::string::npos);
+  EXPECT_NE(ptx_of(plain).find("mma.sync.aligned.m16n8k16"), std::string::npos);
   CompileOutput aligned = compile_for(*recording, "cuda:sm_80", plain.relevant_facts);
   ASSERT_TRUE(aligned.ok) << errors_of(aligned);
-  EXPECT_NE(text(aligned).find("cp.async.cg.shared.global"), std::string::npos);
-  EXPECT_NE(text(aligned).find("ldmatrix.sync.aligned.m8n8.x4.trans"), std::string::npos);
+  EXPECT_NE(ptx_of(aligned).find("cp.async.cg.shared.global"), std::string::npos);
+  EXPECT_NE(ptx_of(aligned).find("ldmatrix.sync.aligned.m8n8.x4.trans"), std::string::npos);
 }
 
 // The device's own functions only where the kernel allows them.

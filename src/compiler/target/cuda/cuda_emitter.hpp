@@ -13,6 +13,8 @@ namespace teeny::compiler::cuda {
 
 inline unsigned bits_of(mlir::Type type) { return type.getIntOrFloatBitWidth(); }
 
+struct Assembly;  // emit_memory.cpp
+
 class CudaEmitter {
  public:
   CudaEmitter(llvm::Module& module, const Architecture& architecture, const gpu::GpuOptions& options)
@@ -39,6 +41,10 @@ class CudaEmitter {
   bool emit_approximation(mlir::Operation& operation);
 
   // ---- emit_memory.cpp
+  // Scalars as words of up to 32 bits (an access is a vector of them), and back.
+  struct Words {
+    unsigned bits = 32, count = 1;
+  };
   bool emit_memory(mlir::Operation& operation);
   void emit_load(thread::LoadOp load);
   void emit_store(thread::StoreOp store);
@@ -49,14 +55,13 @@ class CudaEmitter {
   void emit_shared_atomic(thread::SharedAtomicRMWOp atomic);
   llvm::Value* global_pointer(mlir::Value address, std::int64_t offset);
   llvm::Value* shared_pointer(mlir::Value array, mlir::Value index, std::int64_t offset);
+  // "[address+offset]", the address being an input of the assembly.
+  std::string global_place(Assembly& assembly, mlir::Value address, std::int64_t offset);
+  llvm::Value* atomic_instruction(thread::AtomicRMWOp atomic, const std::string& instruction);
   llvm::Value* atomic_rmw(tt::RMWOp kind, llvm::Value* pointer, mlir::Type element, llvm::Value* value,
                           llvm::AtomicOrdering ordering, llvm::SyncScope::ID scope);
   // Runs `work` where the mask holds; its value, or zero.
   llvm::Value* where(mlir::Value mask, llvm::function_ref<llvm::Value*()> work);
-  // Scalars as words of up to 32 bits (an access is a vector of them), and back.
-  struct Words {
-    unsigned bits = 32, count = 1;
-  };
   static Words words_of(unsigned element_bits, unsigned count);
   llvm::SmallVector<llvm::Value*> pack(mlir::ValueRange values, Words words);
   void unpack(mlir::ValueRange results, llvm::ArrayRef<llvm::Value*> words);

@@ -5,6 +5,26 @@
 
 namespace teeny::compiler::cuda {
 
+// An inline assembly under construction: outputs $0 …, then inputs in the order in which they are named.
+struct Assembly {
+  std::string constraints;
+  llvm::SmallVector<llvm::Value*> operands;
+  unsigned outputs = 0;
+
+  void output(char letter) { constraints += std::string(outputs++ ? ",=" : "=") + letter; }
+  std::string input(const std::string& constraint, llvm::Value* operand) {
+    constraints += (constraints.empty() ? "" : ",") + constraint;
+    operands.push_back(operand);
+    return "$" + std::to_string(outputs + operands.size() - 1);
+  }
+  llvm::CallInst* call(cpu::Builder& builder, llvm::Type* result, const std::string& text) const {
+    llvm::SmallVector<llvm::Type*> types;
+    for (llvm::Value* operand : operands) types.push_back(operand->getType());
+    auto* type = llvm::FunctionType::get(result, types, false);
+    return builder.CreateCall(llvm::InlineAsm::get(type, text, constraints, /*hasSideEffects=*/true), operands);
+  }
+};
+
 namespace {
 
 constexpr unsigned global_space = 1;
@@ -49,6 +69,50 @@ llvm::AtomicOrdering ordering_of(tt::MemSemantic semantic) {
 llvm::SyncScope::ID scope_of(tt::MemSyncScope scope, llvm::LLVMContext& context) {
   if (scope == tt::MemSyncScope::SYSTEM) return llvm::SyncScope::System;
   return context.getOrInsertSyncScopeID(scope == tt::MemSyncScope::CTA ? "block" : "device");
+}
+
+std::string order_text(tt::MemSemantic semantic) {
+  switch (semantic) {
+    case tt::MemSemantic::RELAXED: return ".relaxed";
+    case tt::MemSemantic::ACQUIRE: return ".acquire";
+    case tt::MemSemantic::RELEASE: return ".release";
+    case tt::MemSemantic::ACQUIRE_RELEASE: return ".acq_rel";
+  }
+  return ".acq_rel";
+}
+
+std::string scope_text(tt::MemSyncScope scope) {
+  switch (scope) {
+    case tt::MemSyncScope::CTA: return ".cta";
+    case tt::MemSyncScope::GPU: return ".gpu";
+    case tt::MemSyncScope::SYSTEM: return ".sys";
+  }
+  return ".sys";
+}
+
+// The operation and type of PTX's one instruction for a read-modify-write of global memory, as ".add.u32"; empty: it has
+// none. PTX ISA, "atom": PTX ISA Notes and Target ISA Notes.
+std::string one_atomic(tt::RMWOp kind, mlir::Type element, const Architecture& architecture) {
+  const unsigned width = bits_of(element);
+  if (kind == tt::RMWOp::FADD) {
+    if (element.isF16()) return ".add.noftz.f16";
+    if (element.isBF16()) return architecture.number >= 90 ? ".add.noftz.bf16" : "";
+    return ".add.f" + std::to_string(width);
+  }
+  if (width != 32 && width != 64) return {};
+  const std::string bits = std::to_string(width);
+  switch (kind) {
+    case tt::RMWOp::AND: return ".and.b" + bits;
+    case tt::RMWOp::OR: return ".or.b" + bits;
+    case tt::RMWOp::XOR: return ".xor.b" + bits;
+    case tt::RMWOp::XCHG: return ".exch.b" + bits;
+    case tt::RMWOp::ADD: return ".add.u" + bits;
+    case tt::RMWOp::MAX: return ".max.s" + bits;
+    case tt::RMWOp::MIN: return ".min.s" + bits;
+    case tt::RMWOp::UMAX: return ".max.u" + bits;
+    case tt::RMWOp::UMIN: return ".min.u" + bits;
+    default: return {};
+  }
 }
 
 }  // namespace
@@ -148,6 +212,14 @@ bool CudaEmitter::emit_memory(mlir::Operation& operation) {
       .Default(false);
 }
 
+std::string CudaEmitter::global_place(Assembly& assembly, mlir::Value address, std::int64_t offset) {
+  const bool immediate = llvm::isInt<32>(offset);
+  llvm::Value* start = value(address);
+  if (!immediate) start = builder_.CreateAdd(start, builder_.getInt64(offset));
+  const std::string place = assembly.input("l", start);
+  return "[" + place + (immediate && offset ? "+" + std::to_string(offset) : "") + "]";
+}
+
 void CudaEmitter::emit_load(thread::LoadOp load) {
   const Words words = words_of(bits_of(load.getResult(0).getType()), load.getNumResults());
   llvm::Value* pointer = global_pointer(load.getAddress(), load.getOffset());
@@ -242,8 +314,25 @@ llvm::Value* CudaEmitter::atomic_rmw(tt::RMWOp kind, llvm::Value* pointer, mlir:
   return builder_.CreateBitCast(old, held);
 }
 
+// LLVM's back end drops the order and scope of an atomicrmw that it has one instruction for; only its loops of
+// compare-and-swap keep them.
+llvm::Value* CudaEmitter::atomic_instruction(thread::AtomicRMWOp atomic, const std::string& instruction) {
+  llvm::Value* operand = value(atomic.getValue());
+  llvm::Type *held = operand->getType(), *bits = builder_.getIntNTy(held->getPrimitiveSizeInBits());
+  const char letter = letter_of(bits->getIntegerBitWidth());
+  Assembly assembly;
+  assembly.output(letter);
+  const std::string place = global_place(assembly, atomic.getAddress(), atomic.getOffset());
+  const std::string number = assembly.input(std::string(1, letter), builder_.CreateBitCast(operand, bits));
+  assembly.constraints += ",~{memory}";
+  const std::string name = "atom" + order_text(atomic.getSem()) + scope_text(atomic.getScope()) + ".global" + instruction;
+  return builder_.CreateBitCast(assembly.call(builder_, bits, name + " $0, " + place + ", " + number + ";"), held);
+}
+
 void CudaEmitter::emit_atomic(thread::AtomicRMWOp atomic) {
+  const std::string instruction = one_atomic(atomic.getKind(), atomic.getValue().getType(), architecture_);
   llvm::Value* old = where(atomic.getMask(), [&] {
+    if (!instruction.empty()) return atomic_instruction(atomic, instruction);
     return atomic_rmw(atomic.getKind(), global_pointer(atomic.getAddress(), atomic.getOffset()),
                       atomic.getValue().getType(), value(atomic.getValue()), ordering_of(atomic.getSem()),
                       scope_of(atomic.getScope(), context_));

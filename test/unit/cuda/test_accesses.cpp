@@ -1,0 +1,88 @@
+// Accesses to global memory as PTX states them: order and scope of atomics.
+#include <string>
+#include <string_view>
+
+#include "cuda/programs.hpp"
+
+namespace teeny::compiler {
+namespace {
+
+struct Atomics {
+  int ORDER = 0, SCOPE = 0;
+
+  template <class D>
+  void operator()(tl::Ptr<D> cells) const {
+    const auto order = static_cast<tl::Order>(ORDER);
+    const auto scope = static_cast<tl::Scope>(SCOPE);
+    tl::atomic_add(cells, 3, {.order = order, .scope = scope});
+    if constexpr (sizeof(D) >= 4) {
+      tl::atomic_max(cells + 1, 3, {.order = order, .scope = scope});
+      tl::atomic_min(cells + 2, 3, {.order = order, .scope = scope});
+      tl::atomic_xchg(cells + 3, 3, {.order = order, .scope = scope});
+      tl::atomic_cas(cells + 4, 3, 4, {.order = order, .scope = scope});
+    }
+    if constexpr (std::is_integral_v<D>) {
+      tl::atomic_and(cells + 5, 3, {.order = order, .scope = scope});
+      tl::atomic_or(cells + 6, 3, {.order = order, .scope = scope});
+      tl::atomic_xor(cells + 7, 3, {.order = order, .scope = scope});
+    }
+  }
+};
+
+// Every atomic instruction of a program, each without its operands.
+std::vector<std::string> atomics_of(const std::string& ptx) {
+  std::vector<std::string> found;
+  for (std::size_t at = ptx.find("atom."); at != std::string::npos; at = ptx.find("atom.", at + 1)) {
+    const std::size_t end = ptx.find_first_of(" \t", at);
+    found.push_back(ptx.substr(at, end - at));
+  }
+  return found;
+}
+
+// One instruction for each of the kernel's atomics (a loop of compare-and-swap: its one), with the order and scope asked for.
+template <class D>
+void check_atomics(const std::string& target, const std::vector<std::string>& operations) {
+  const std::string ptxas = find_ptxas();
+  const std::pair<tl::Order, std::string> orders[] = {{tl::Order::relaxed, "relaxed"},
+                                                      {tl::Order::acquire, "acquire"},
+                                                      {tl::Order::release, "release"},
+                                                      {tl::Order::acquire_release, "acq_rel"}};
+  const std::pair<tl::Scope, std::string> scopes[] = {
+      {tl::Scope::group, "cta"}, {tl::Scope::device, "gpu"}, {tl::Scope::system, "sys"}};
+  for (const auto& [order, order_text] : orders)
+    for (const auto& [scope, scope_text] : scopes) {
+      const Atomics kernel{.ORDER = static_cast<int>(order), .SCOPE = static_cast<int>(scope)};
+      CompileOutput output = compile_for(*teeny::record<D>(kernel), target);
+      ASSERT_TRUE(output.ok) << errors_of(output);
+      std::vector<std::string> expected;
+      for (const std::string& operation : operations)
+        expected.push_back("atom." + order_text + "." + scope_text + ".global." + operation);
+      EXPECT_EQ(atomics_of(ptx_of(output)), expected) << ptx_of(output);
+      if (ptxas.empty()) continue;
+      bool spills = false;
+      EXPECT_EQ(assemble(ptxas, output, spills), "") << target;
+    }
+}
+
+class AtomicsOf : public testing::TestWithParam<const char*> {};
+
+TEST_P(AtomicsOf, IntegersAreOneInstruction) {
+  check_atomics<std::int32_t>(GetParam(), {"add.u32", "max.s32", "min.s32", "exch.b32", "cas.b32", "and.b32", "or.b32", "xor.b32"});
+  check_atomics<std::uint32_t>(GetParam(), {"add.u32", "max.u32", "min.u32", "exch.b32", "cas.b32", "and.b32", "or.b32", "xor.b32"});
+  check_atomics<std::int64_t>(GetParam(), {"add.u64", "max.s64", "min.s64", "exch.b64", "cas.b64", "and.b64", "or.b64", "xor.b64"});
+  check_atomics<std::uint64_t>(GetParam(), {"add.u64", "max.u64", "min.u64", "exch.b64", "cas.b64", "and.b64", "or.b64", "xor.b64"});
+}
+
+// PTX has no maximum or minimum of floats; sums of bf16 are from sm_90 on.
+TEST_P(AtomicsOf, FloatsAreOneInstructionOrALoop) {
+  check_atomics<float>(GetParam(), {"add.f32", "cas.b32", "cas.b32", "exch.b32", "cas.b32"});
+  check_atomics<double>(GetParam(), {"add.f64", "cas.b64", "cas.b64", "exch.b64", "cas.b64"});
+  check_atomics<teeny::half>(GetParam(), {"add.noftz.f16"});
+  const bool sums = std::string_view(GetParam()) == "cuda:sm_90a";
+  check_atomics<teeny::bfloat16>(GetParam(), {sums ? "add.noftz.bf16" : "cas.b32"});
+}
+
+INSTANTIATE_TEST_SUITE_P(Cuda, AtomicsOf, testing::Values("cuda:sm_75", "cuda:sm_80", "cuda:sm_90a"));
+
+}  // namespace
+}  // namespace teeny::compiler
