@@ -58,7 +58,7 @@ def Thread_StoreOp : Thread_Op<"store", [AttrSizedOperandSegments, MemoryEffects
                        DefaultValuedAttr<I64Attr, "0">:$offset, I32Attr:$alignment,
                        DefaultValuedAttr<TT_CacheModifier, "::teeny::tt::CacheModifier::NONE">:$cache,
                        DefaultValuedAttr<TT_EvictionPolicy, "::teeny::tt::EvictionPolicy::NORMAL">:$evict);
-  let assemblyFormat = "$address `,` $values (`,` `mask` $mask^)? attr-dict `:` type($values)";
+  let assemblyFormat = "$address `,` $values (`mask` $mask^)? attr-dict `:` type($values)";
   let hasVerifier = 1;
 }
 def Thread_AtomicRMWOp : Thread_Op<"atomic_rmw", [AllTypesMatch<["value", "result"]>, MemoryEffects<[MemRead<tt_global>, MemWrite<tt_global>]>]> {
@@ -93,7 +93,7 @@ def Thread_SharedLoadOp : Thread_Op<"shared_load", [MemoryEffects<[MemRead<threa
 def Thread_SharedStoreOp : Thread_Op<"shared_store", [AttrSizedOperandSegments, MemoryEffects<[MemWrite<thread_shared>]>]> {
   let arguments = (ins Thread_SharedType:$array, I32:$index, Variadic<Thread_Scalar>:$values, Optional<I1>:$mask,
                        DefaultValuedAttr<I32Attr, "0">:$offset);
-  let assemblyFormat = "$array `[` $index `]` `,` $values (`,` `mask` $mask^)? attr-dict `:` qualified(type($array)) `,` type($values)";
+  let assemblyFormat = "$array `[` $index `]` `,` $values (`mask` $mask^)? attr-dict `:` qualified(type($array)) `,` type($values)";
   let hasVerifier = 1;
 }
 def Thread_SharedAtomicRMWOp : Thread_Op<"shared_atomic_rmw", [AllTypesMatch<["value", "result"]>, MemoryEffects<[MemRead<thread_shared>, MemWrite<thread_shared>]>]> {
