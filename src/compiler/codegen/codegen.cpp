@@ -2,6 +2,7 @@
 
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/IR/LegacyPassManager.h>
+#include <llvm/PassInfo.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Transforms/InstCombine/InstCombine.h>
@@ -41,11 +42,35 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine) {
     if (!function.isDeclaration()) passes.run(function, functions);
 }
 
-llvm::SmallString<0> generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type) {
+namespace {
+
+// Takes a target's pipeline without some of its passes: targets have no other way to leave one out than an option of the
+// command line, which would hold for the whole process.
+class PassesBut final : public llvm::legacy::PassManager {
+ public:
+  explicit PassesBut(llvm::ArrayRef<llvm::StringRef> left_out) : left_out_(left_out) {}
+
+  void add(llvm::Pass* pass) override {
+    const llvm::PassInfo* info = llvm::Pass::lookupPassInfo(pass->getPassID());
+    if (info && llvm::is_contained(left_out_, info->getPassArgument())) {
+      delete pass;  // add owns it
+      return;
+    }
+    llvm::legacy::PassManager::add(pass);
+  }
+
+ private:
+  llvm::ArrayRef<llvm::StringRef> left_out_;
+};
+
+}  // namespace
+
+llvm::SmallString<0> generate(llvm::Module& module, llvm::TargetMachine& machine, llvm::CodeGenFileType type,
+                              llvm::ArrayRef<llvm::StringRef> left_out) {
   llvm::SmallString<0> bytes;
   llvm::raw_svector_ostream stream(bytes);  // outlives the pass manager
   {
-    llvm::legacy::PassManager passes;
+    PassesBut passes(left_out);
     if (machine.addPassesToEmitFile(passes, stream, nullptr, type, /*DisableVerify=*/true))
       throw Error(ErrorCode::compile_failed,
                   "compile: LLVM writes no code for " + machine.getTargetTriple().str() + " in this form");

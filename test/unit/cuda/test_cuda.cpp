@@ -84,6 +84,21 @@ TEST(Cuda, ApproximationsAreAskedFor) {
   EXPECT_NE(text(false).find("div.rn.f32"), std::string::npos);
 }
 
+struct Multiples {
+  void operator()(tl::Ptr<std::int32_t> y, tl::i32 base, tl::i32 step) const {
+    tl::store(y, base + step);
+    tl::store(y + 1, base + step * 5);
+  }
+};
+
+// LLVM's straight-line strength reduction would make the second number from the first; it takes time quadratic in a
+// block's size, and is left out.
+TEST(Cuda, SumsOfProductsAreNotReducedInStrength) {
+  CompileOutput output = compile_for(*teeny::record(Multiples{}), "cuda:sm_80");
+  ASSERT_TRUE(output.ok) << errors_of(output);
+  EXPECT_NE(ptx_of(output).find(", 5"), std::string::npos) << ptx_of(output);
+}
+
 TEST(Cuda, NamesTheArchitecturesItKnows) {
   CompileOutput output = compile_for(*teeny::record<float>(kernels::VectorAdd{}), "cuda:sm_12");
   EXPECT_FALSE(output.ok);
