@@ -1,4 +1,4 @@
-// Accesses to global memory as PTX states them: order and scope of atomics.
+// Accesses to global memory as PTX states them: order and scope of atomics, and how long caches keep what is read.
 #include <string>
 #include <string_view>
 
@@ -80,6 +80,71 @@ TEST_P(AtomicsOf, FloatsAreOneInstructionOrALoop) {
   check_atomics<teeny::half>(GetParam(), {"add.noftz.f16"});
   const bool sums = std::string_view(GetParam()) == "cuda:sm_90a";
   check_atomics<teeny::bfloat16>(GetParam(), {sums ? "add.noftz.bf16" : "cas.b32"});
+}
+
+struct CachedCopy {
+  int CACHE = 0, EVICT = 0, STORE_CACHE = 0;
+  bool MASKED = false;
+
+  void operator()(tl::Ptr<const float> x, tl::Ptr<float> y, tl::i32 n) const {
+    const auto evict = static_cast<tl::Evict>(EVICT);
+    auto i = tl::program_id(0) * 512 + tl::arange(0, 512);
+    if (MASKED) {
+      auto mask = i < n;
+      tl::store(y + i, tl::load(x + i, {.mask = mask, .cache = static_cast<tl::Cache>(CACHE), .evict = evict}),
+                {.mask = mask, .cache = static_cast<tl::Cache>(STORE_CACHE), .evict = evict});
+    } else {
+      tl::store(y + i, tl::load(x + i, {.cache = static_cast<tl::Cache>(CACHE), .evict = evict}),
+                {.cache = static_cast<tl::Cache>(STORE_CACHE), .evict = evict});
+    }
+  }
+};
+
+struct CacheCase {
+  tl::Cache load = tl::Cache::none, store = tl::Cache::none;
+  tl::Evict evict = tl::Evict::normal;
+  std::string loads, stores;  // what follows ld.global and st.global
+};
+
+// With facts accesses are 16 bytes wide.
+void check_caches(const std::string& target, const std::vector<CacheCase>& cases) {
+  const std::string ptxas = find_ptxas();
+  for (const CacheCase& c : cases)
+    for (bool masked : {false, true})
+      for (bool facts : {false, true}) {
+        const CachedCopy kernel{.CACHE = static_cast<int>(c.load), .EVICT = static_cast<int>(c.evict),
+                                .STORE_CACHE = static_cast<int>(c.store), .MASKED = masked};
+        CompileOutput output = compile_for(*teeny::record(kernel), target);
+        if (output.ok && facts) output = compile_for(*teeny::record(kernel), target, output.relevant_facts);
+        ASSERT_TRUE(output.ok) << errors_of(output);
+        const std::string ptx = ptx_of(output), width = facts ? ".v4.b32" : ".b32";
+        EXPECT_NE(ptx.find("ld.global" + c.loads + width), std::string::npos) << "ld.global" << c.loads << width << ptx;
+        EXPECT_NE(ptx.find("st.global" + c.stores + width), std::string::npos) << "st.global" << c.stores << width << ptx;
+        if (ptxas.empty()) continue;
+        bool spills = false;
+        EXPECT_EQ(assemble(ptxas, output, spills), "") << ptx;
+      }
+}
+
+TEST(Accesses, CacheOperationsAreWritten) {
+  using tl::Cache, tl::Evict;
+  for (const char* target : {"cuda:sm_75", "cuda:sm_80", "cuda:sm_90a"})
+    check_caches(target, {{Cache::none, Cache::none, Evict::normal, "", ""},
+                          {Cache::ca, Cache::wb, Evict::normal, ".ca", ".wb"},
+                          {Cache::cg, Cache::cg, Evict::normal, ".cg", ".cg"},
+                          {Cache::cs, Cache::cs, Evict::normal, ".cs", ".cs"},
+                          {Cache::cv, Cache::wt, Evict::normal, ".cv", ".wt"}});
+}
+
+TEST(Accesses, EvictionPoliciesAreOfL1AndFromSm80OnOfL2) {
+  using tl::Cache, tl::Evict;
+  check_caches("cuda:sm_75", {{Cache::none, Cache::none, Evict::first, ".L1::evict_first", ".L1::evict_first"},
+                              {Cache::none, Cache::none, Evict::last, ".L1::evict_last", ".L1::evict_last"},
+                              {Cache::cg, Cache::cg, Evict::last, ".cg", ".cg"}});
+  for (const char* target : {"cuda:sm_80", "cuda:sm_90a"})
+    check_caches(target, {{Cache::none, Cache::none, Evict::first, ".L1::evict_first.L2::cache_hint", ".L1::evict_first.L2::cache_hint"},
+                          {Cache::none, Cache::none, Evict::last, ".L1::evict_last.L2::cache_hint", ".L1::evict_last.L2::cache_hint"},
+                          {Cache::cg, Cache::cs, Evict::last, ".cg.L2::cache_hint", ".cs.L2::cache_hint"}});
 }
 
 INSTANTIATE_TEST_SUITE_P(Cuda, AtomicsOf, testing::Values("cuda:sm_75", "cuda:sm_80", "cuda:sm_90a"));

@@ -55,6 +55,13 @@ class CudaEmitter {
   void emit_shared_atomic(thread::SharedAtomicRMWOp atomic);
   llvm::Value* global_pointer(mlir::Value address, std::int64_t offset);
   llvm::Value* shared_pointer(mlir::Value array, mlir::Value index, std::int64_t offset);
+  // How caches keep what an access touches: what follows `ld.global` and, where the architecture has one, a policy of L2.
+  struct CachePolicy {
+    std::string text = {};
+    llvm::Value* hint = nullptr;
+  };
+  CachePolicy cache_policy(tt::CacheModifier cache, tt::EvictionPolicy evict, bool is_load);
+  llvm::SmallVector<llvm::Value*> load_by_assembly(thread::LoadOp load, Words words, const CachePolicy& policy);
   // "[address+offset]", the address being an input of the assembly.
   std::string global_place(Assembly& assembly, mlir::Value address, std::int64_t offset);
   llvm::Value* atomic_instruction(thread::AtomicRMWOp atomic, const std::string& instruction);

@@ -34,12 +34,17 @@ void configure_llvm_once() {
   });
 }
 
-// The lowest that knows the architecture and what the kernel uses. PTX ISA, "PTX ISA Notes" of ldmatrix and mma.
+// The lowest that knows the architecture and what the kernel uses. PTX ISA, "PTX ISA Notes" of ldmatrix, mma, ld and st.
 int ptx_version(mlir::func::FuncOp kernel, const Architecture& architecture) {
-  constexpr int of_matrices = 65;
+  constexpr int of_matrices = 65, of_evictions = 74;
   int version = architecture.ptx;
   kernel.walk([&](mlir::Operation* operation) {
-    if (mlir::isa<thread::MatrixLoadOp, thread::MmaOp>(operation)) version = std::max(version, of_matrices);
+    const auto needs = [&](int least) { version = std::max(version, least); };
+    if (mlir::isa<thread::MatrixLoadOp, thread::MmaOp>(operation)) needs(of_matrices);
+    if (auto load = mlir::dyn_cast<thread::LoadOp>(operation); load && load.getEvict() != tt::EvictionPolicy::NORMAL)
+      needs(of_evictions);
+    if (auto store = mlir::dyn_cast<thread::StoreOp>(operation); store && store.getEvict() != tt::EvictionPolicy::NORMAL)
+      needs(of_evictions);
   });
   return version;
 }

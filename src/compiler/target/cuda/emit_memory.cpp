@@ -44,16 +44,18 @@ std::string operand_list(unsigned first, unsigned count) {
   return count > 1 ? "{" + text + "}" : text;
 }
 
-std::string load_policy(thread::LoadOp load) {
-  std::string text;
-  switch (load.getCache()) {
-    case tt::CacheModifier::CA: text = ".ca"; break;
-    case tt::CacheModifier::CG: text = ".cg"; break;
-    case tt::CacheModifier::CS: text = ".cs"; break;
-    case tt::CacheModifier::CV: text = ".cv"; break;
-    default: break;
+// The letters of a cache operation that loads or stores have; empty for those of the other kind, which mean nothing here.
+std::string cache_text(tt::CacheModifier cache, bool is_load) {
+  switch (cache) {
+    case tt::CacheModifier::CA: return is_load ? ".ca" : "";
+    case tt::CacheModifier::CG: return ".cg";
+    case tt::CacheModifier::CS: return ".cs";
+    case tt::CacheModifier::CV: return is_load ? ".cv" : "";
+    case tt::CacheModifier::WB: return is_load ? "" : ".wb";
+    case tt::CacheModifier::WT: return is_load ? "" : ".wt";
+    case tt::CacheModifier::NONE: return "";
   }
-  return text;
+  return "";
 }
 
 llvm::AtomicOrdering ordering_of(tt::MemSemantic semantic) {
@@ -212,6 +214,22 @@ bool CudaEmitter::emit_memory(mlir::Operation& operation) {
       .Default(false);
 }
 
+CudaEmitter::CachePolicy CudaEmitter::cache_policy(tt::CacheModifier cache, tt::EvictionPolicy evict, bool is_load) {
+  CachePolicy policy{cache_text(cache, is_load)};
+  if (evict == tt::EvictionPolicy::NORMAL) return policy;
+  const std::string priority = evict == tt::EvictionPolicy::EVICT_FIRST ? "evict_first" : "evict_last";
+  // PTX has no priority in L1 beside a cache operation, which says itself what becomes of L1's line.
+  if (policy.text.empty()) policy.text = ".L1::" + priority;
+  if (architecture_.number < 80) return policy;
+  auto* type = llvm::FunctionType::get(builder_.getInt64Ty(), false);
+  auto* made = llvm::InlineAsm::get(type, "createpolicy.fractional.L2::" + priority + ".b64 $0, 1.0;", "=l", false);
+  llvm::CallInst* hint = builder_.CreateCall(made);
+  hint->setDoesNotAccessMemory();
+  policy.text += ".L2::cache_hint";
+  policy.hint = hint;
+  return policy;
+}
+
 std::string CudaEmitter::global_place(Assembly& assembly, mlir::Value address, std::int64_t offset) {
   const bool immediate = llvm::isInt<32>(offset);
   llvm::Value* start = value(address);
@@ -222,81 +240,75 @@ std::string CudaEmitter::global_place(Assembly& assembly, mlir::Value address, s
 
 void CudaEmitter::emit_load(thread::LoadOp load) {
   const Words words = words_of(bits_of(load.getResult(0).getType()), load.getNumResults());
-  llvm::Value* pointer = global_pointer(load.getAddress(), load.getOffset());
+  const CachePolicy policy =
+      load.getIsVolatile() ? CachePolicy() : cache_policy(load.getCache(), load.getEvict(), /*is_load=*/true);
+  if (load.getMask() || !policy.text.empty()) return unpack(load.getResults(), load_by_assembly(load, words, policy));
   llvm::Type* word = builder_.getIntNTy(words.bits);
-  if (!load.getMask()) {
-    llvm::Type* type = words.count > 1 ? llvm::FixedVectorType::get(word, words.count) : word;
-    llvm::Value* loaded =
-        builder_.CreateAlignedLoad(type, pointer, llvm::Align(words.bits / 8 * words.count), load.getIsVolatile());
-    llvm::SmallVector<llvm::Value*> parts;
-    for (unsigned i = 0; i < words.count; ++i)
-      parts.push_back(words.count > 1 ? builder_.CreateExtractElement(loaded, i) : loaded);
-    return unpack(load.getResults(), parts);
-  }
-  // A predicated load: no branch, and what the mask leaves off keeps `other`.
-  llvm::SmallVector<llvm::Value*> others;
-  if (load.getOther().empty())
-    others.assign(words.count, llvm::Constant::getNullValue(word));
-  else
-    others = pack(load.getOther(), words);
+  llvm::Type* type = words.count > 1 ? llvm::FixedVectorType::get(word, words.count) : word;
+  llvm::Value* loaded = builder_.CreateAlignedLoad(type, global_pointer(load.getAddress(), load.getOffset()),
+                                                   llvm::Align(words.bits / 8 * words.count), load.getIsVolatile());
+  llvm::SmallVector<llvm::Value*> parts;
+  for (unsigned i = 0; i < words.count; ++i)
+    parts.push_back(words.count > 1 ? builder_.CreateExtractElement(loaded, i) : loaded);
+  unpack(load.getResults(), parts);
+}
+
+// A predicated load: no branch, and what the mask leaves off keeps `other`.
+llvm::SmallVector<llvm::Value*> CudaEmitter::load_by_assembly(thread::LoadOp load, Words words, const CachePolicy& policy) {
+  llvm::Type* word = builder_.getIntNTy(words.bits);
   const bool byte = words.bits == 8;  // there are no registers of 8 bits
   llvm::Type* held = byte ? builder_.getInt16Ty() : word;
-  llvm::SmallVector<llvm::Value*> operands;
-  llvm::SmallVector<llvm::Type*> types;
-  std::string constraints;
-  for (unsigned i = 0; i < words.count; ++i) constraints += std::string(i ? ",=" : "=") + letter_of(words.bits);
-  constraints += ",l,b";
-  operands.push_back(builder_.CreatePtrToInt(pointer, builder_.getInt64Ty()));
-  operands.push_back(value(load.getMask()));
-  for (unsigned i = 0; i < words.count; ++i) {
-    constraints += "," + std::to_string(i);
-    operands.push_back(byte ? builder_.CreateZExt(others[i], held) : others[i]);
+  Assembly assembly;
+  for (unsigned i = 0; i < words.count; ++i) assembly.output(letter_of(words.bits));
+  std::string text = std::string("ld") + (load.getIsVolatile() ? ".volatile" : "") + ".global" + policy.text +
+                     access_suffix(words.bits, words.count) + " " + operand_list(0, words.count) + ", " +
+                     global_place(assembly, load.getAddress(), load.getOffset());
+  if (policy.hint) text += ", " + assembly.input("l", policy.hint);
+  if (load.getMask()) {
+    text = "@" + assembly.input("b", value(load.getMask())) + " " + text;
+    llvm::SmallVector<llvm::Value*> others(words.count, llvm::Constant::getNullValue(word));
+    if (!load.getOther().empty()) others = pack(load.getOther(), words);
+    for (auto [i, other] : llvm::enumerate(others))
+      assembly.input(std::to_string(i), byte ? builder_.CreateZExt(other, held) : other);
   }
-  for (llvm::Value* operand : operands) types.push_back(operand->getType());
-  const std::string text = "@$" + std::to_string(words.count + 1) + " ld" + (load.getIsVolatile() ? ".volatile" : "") +
-                           ".global" + (load.getIsVolatile() ? "" : load_policy(load)) +
-                           access_suffix(words.bits, words.count) + " " + operand_list(0, words.count) + ", [$" +
-                           std::to_string(words.count) + "];";
   llvm::Type* result = held;
   if (words.count > 1)
     result = llvm::StructType::get(context_, llvm::SmallVector<llvm::Type*>(words.count, held));
-  auto* assembly = llvm::InlineAsm::get(llvm::FunctionType::get(result, types, false), text, constraints, true);
-  llvm::Value* loaded = builder_.CreateCall(assembly, operands);
+  llvm::Value* loaded = assembly.call(builder_, result, text + ";");
   llvm::SmallVector<llvm::Value*> parts;
   for (unsigned i = 0; i < words.count; ++i) {
     llvm::Value* part = words.count > 1 ? builder_.CreateExtractValue(loaded, i) : loaded;
     parts.push_back(byte ? builder_.CreateTrunc(part, word) : part);
   }
-  unpack(load.getResults(), parts);
+  return parts;
 }
 
 void CudaEmitter::emit_store(thread::StoreOp store) {
   const Words words = words_of(bits_of(store.getValues()[0].getType()), store.getValues().size());
   llvm::SmallVector<llvm::Value*> parts = pack(store.getValues(), words);
-  llvm::Value* pointer = global_pointer(store.getAddress(), store.getOffset());
-  if (!store.getMask()) {
+  const CachePolicy policy = cache_policy(store.getCache(), store.getEvict(), /*is_load=*/false);
+  if (!store.getMask() && policy.text.empty()) {
     llvm::Value* stored = parts[0];
     if (words.count > 1) {
       stored = llvm::PoisonValue::get(llvm::FixedVectorType::get(builder_.getIntNTy(words.bits), words.count));
       for (auto [i, part] : llvm::enumerate(parts)) stored = builder_.CreateInsertElement(stored, part, i);
     }
-    builder_.CreateAlignedStore(stored, pointer, llvm::Align(words.bits / 8 * words.count));
+    builder_.CreateAlignedStore(stored, global_pointer(store.getAddress(), store.getOffset()),
+                                llvm::Align(words.bits / 8 * words.count));
     return;
   }
-  llvm::SmallVector<llvm::Value*> operands = {builder_.CreatePtrToInt(pointer, builder_.getInt64Ty()),
-                                              value(store.getMask())};
-  std::string constraints = "l,b";
-  for (llvm::Value* part : parts) {
-    constraints += std::string(",") + letter_of(words.bits);
-    operands.push_back(words.bits == 8 ? builder_.CreateZExt(part, builder_.getInt16Ty()) : part);
-  }
-  constraints += ",~{memory}";
-  llvm::SmallVector<llvm::Type*> types;
-  for (llvm::Value* operand : operands) types.push_back(operand->getType());
-  const std::string text = "@$1 st.global" + access_suffix(words.bits, words.count) + " [$0], " +
-                           operand_list(2, words.count) + ";";
-  auto* type = llvm::FunctionType::get(builder_.getVoidTy(), types, false);
-  builder_.CreateCall(llvm::InlineAsm::get(type, text, constraints, true), operands);
+  Assembly assembly;
+  const std::string place = global_place(assembly, store.getAddress(), store.getOffset());
+  const std::string mask = store.getMask() ? "@" + assembly.input("b", value(store.getMask())) + " " : "";
+  const unsigned first = assembly.operands.size();
+  for (llvm::Value* part : parts)
+    assembly.input(std::string(1, letter_of(words.bits)),
+                   words.bits == 8 ? builder_.CreateZExt(part, builder_.getInt16Ty()) : part);
+  std::string text = mask + "st.global" + policy.text + access_suffix(words.bits, words.count) + " " + place + ", " +
+                     operand_list(first, words.count);
+  if (policy.hint) text += ", " + assembly.input("l", policy.hint);
+  assembly.constraints += ",~{memory}";
+  assembly.call(builder_, builder_.getVoidTy(), text + ";");
 }
 
 llvm::Value* CudaEmitter::atomic_rmw(tt::RMWOp kind, llvm::Value* pointer, mlir::Type element, llvm::Value* operand,
