@@ -36,6 +36,10 @@ namespace {
   throw Error(ErrorCode::invalid_argument, "launch " + kernel.name() + ": " + rule + "\nhelp: " + help);
 }
 
+std::string grid_text(const Grid& grid) {
+  return std::to_string(grid.axis[0]) + " × " + std::to_string(grid.axis[1]) + " × " + std::to_string(grid.axis[2]);
+}
+
 // False: there is nothing to run.
 bool check_grid(const RecordedKernel& kernel, const Grid& grid, const DeviceInfo& info,
                 std::array<std::uint32_t, 3>& checked) {
@@ -47,8 +51,9 @@ bool check_grid(const RecordedKernel& kernel, const Grid& grid, const DeviceInfo
     if (size < 0 || static_cast<std::uint64_t>(size) > info.max_grid[i])
       wrong(kernel,
             std::string("the grid must be within the device's limits; got ") + std::to_string(size) + " along " +
-                axes[i] + ", expected 0 … " + std::to_string(info.max_grid[i]),
-            "let one program do more");
+                axes[i] + " of " + grid_text(grid) + ", expected 0 … " + std::to_string(info.max_grid[i]) + " on " +
+                info.spec,
+            i == 0 ? "let one program do more" : "let one program do more, or use the axis x, which may be longer");
     checked[i] = static_cast<std::uint32_t>(size);
     empty = empty || size == 0;
     total *= static_cast<double>(size);

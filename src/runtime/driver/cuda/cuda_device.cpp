@@ -10,8 +10,7 @@ namespace teeny::runtime::cuda {
 
 namespace {
 
-// CUfunction_attribute, CUjit_option and CUjitInputType of the driver API.
-constexpr int max_dynamic_shared_bytes = 8;
+// CUjit_option and CUjitInputType of the driver API.
 constexpr int jit_error_log = 5, jit_error_log_bytes = 6;
 constexpr int input_ptx = 1;
 constexpr unsigned non_blocking = 1;
@@ -46,19 +45,6 @@ class CudaDriverEvent final : public DriverEvent {
   CudaDevice& device_;
 };
 
-[[noreturn]] void launch_failed(const Launch& launch, const CudaExecutable& executable, const CudaDevice& device,
-                                Result result) {
-  const std::string grid = std::to_string(launch.grid[0]) + " × " + std::to_string(launch.grid[1]) + " × " +
-                           std::to_string(launch.grid[2]);
-  throw Error(ErrorCode::device_failed,
-              "launch " + (*launch.kernel)->name() + ": the device must take it; got " + text_of(result) +
-                  " for a grid of " + grid + " with " + std::to_string(executable.threads) + " threads and " +
-                  std::to_string(executable.shared_bytes) + " bytes of shared memory a program, expected at most " +
-                  std::to_string(device.max_shared_bytes()) +
-                  " bytes\nhelp: use smaller blocks or fewer stages; after an illegal access of earlier work, find it "
-                  "with TEENY_DEVICE=interpreter");
-}
-
 }  // namespace
 
 CudaMemory::CudaMemory(CudaDevice& device, DevicePointer pointer, std::uint64_t size, bool owned)
@@ -79,29 +65,6 @@ CudaMemory::~CudaMemory() {
   if (previous != nullptr) symbols()->context_set(previous);
 }
 
-CudaExecutable::CudaExecutable(CudaDevice& device, const std::vector<std::uint8_t>& cubin,
-                               const ProgramMetadata& metadata)
-    : threads(metadata.threads), shared_bytes(static_cast<unsigned>(metadata.shared_bytes)) {
-  const Symbols& cuda = *symbols();
-  const CurrentContext current(device.context());
-  check(cuda.module_load(&module_, cubin.data()), "cuModuleLoadData");
-  check(cuda.module_function(&function, module_, metadata.entry.c_str()), "cuModuleGetFunction");
-  if (metadata.messages)
-    throw Error(ErrorCode::unsupported, "load: a program must not print or assert on a GPU; got one that does\nhelp: run "
-                                        "it with TEENY_DEVICE=cpu, or leave device_print and device_assert out");
-  if (shared_bytes > device.max_shared_bytes())
-    throw Error(ErrorCode::unsupported,
-                "load: a program must fit into shared memory; got " + std::to_string(shared_bytes) +
-                    " bytes, expected at most " + std::to_string(device.max_shared_bytes()) +
-                    "\nhelp: use smaller blocks or fewer stages");
-  if (shared_bytes > 48 * 1024)
-    check(cuda.function_set(function, max_dynamic_shared_bytes, static_cast<int>(shared_bytes)), "cuFuncSetAttribute");
-}
-
-CudaExecutable::~CudaExecutable() {
-  if (module_ != nullptr) symbols()->module_unload(module_);
-}
-
 CudaDriverStream::~CudaDriverStream() {
   if (!owned_) return;
   symbols()->stream_synchronize(stream_);
@@ -110,15 +73,15 @@ CudaDriverStream::~CudaDriverStream() {
 
 void CudaDriverStream::launch(const Launch& launch) {
   const auto& executable = static_cast<const CudaExecutable&>(*launch.executable);
+  if (!executable.fits) executable.refuse(launch, 0);
   // Every value stands in the low bytes of its slot, which is where a little-endian host reads a shorter one.
   void* parameters[detail::max_arguments];
-  for (std::size_t i = 0; i < launch.argument_count; ++i)
-    parameters[i] = const_cast<std::uint64_t*>(launch.slots + i);
+  for (std::size_t i = 0; i < launch.argument_count; ++i) parameters[i] = const_cast<std::uint64_t*>(launch.slots + i);
   const CurrentContext current(device_.context());
   const Result result =
       symbols()->launch(executable.function, launch.grid[0], launch.grid[1], launch.grid[2], executable.threads, 1, 1,
                         executable.shared_bytes, stream_, parameters, nullptr);
-  if (result != 0) launch_failed(launch, executable, device_, result);
+  if (result != 0) executable.refuse(launch, result);
 }
 
 std::shared_ptr<DriverEvent> CudaDriverStream::record() { return std::make_shared<CudaDriverEvent>(device_, stream_); }
@@ -138,9 +101,9 @@ CudaDevice::CudaDevice(int index, DeviceInfo info) : info_(std::move(info)) {
   Device device = 0;
   check(cuda.device_get(&device, index), "cuDeviceGet");
   check(cuda.primary_retain(&context_, device), "cuDevicePrimaryCtxRetain");
-  int bytes = 0;
-  check(cuda.device_attribute(&bytes, max_shared_bytes_optin, device), "cuDeviceGetAttribute");
-  max_shared_bytes_ = static_cast<std::uint64_t>(bytes);
+  check(cuda.device_attribute(&limits_.threads, max_threads, device), "cuDeviceGetAttribute");
+  check(cuda.device_attribute(&limits_.registers, max_registers, device), "cuDeviceGetAttribute");
+  check(cuda.device_attribute(&limits_.shared_bytes, max_shared_bytes_optin, device), "cuDeviceGetAttribute");
   const CurrentContext current(context_);
   CudaStream stream = nullptr;
   check(cuda.stream_create(&stream, non_blocking), "cuStreamCreate");

@@ -22,15 +22,32 @@ class CudaMemory final : public DeviceMemory {
   const bool owned_;
 };
 
+// What one program may take of the device.
+struct Limits {
+  int threads = 0, registers = 0;
+  int shared_bytes = 0;
+};
+
 class CudaExecutable final : public Executable {
  public:
   CudaExecutable(CudaDevice& device, const std::vector<std::uint8_t>& cubin, const ProgramMetadata& metadata);
   ~CudaExecutable() override;
+
+  // Throws where the device cannot take this program, or did not (a `result` that is no success): names the kernel, the
+  // grid and the limit that was passed.
+  [[noreturn]] void refuse(const Launch& launch, Result result) const;
+
   Function function = nullptr;
   unsigned threads = 0, shared_bytes = 0;
+  bool fits = true;  // within the device's limits; found once, so that a launch only looks at this
 
  private:
+  int read(int attribute) const;
+  std::string excess(const Limits& limits) const;
+
+  CudaDevice& device_;
   Module module_ = nullptr;
+  int registers_ = 0, max_threads_ = 0, static_shared_ = 0;
 };
 
 // A stream of the driver's, or one of an engine's own.
@@ -76,13 +93,13 @@ class CudaDevice final : public DriverDevice {
   void set_parallel(int count) override;
 
   Context context() const { return context_; }
-  std::uint64_t max_shared_bytes() const { return max_shared_bytes_; }
+  const Limits& limits() const { return limits_; }
 
  private:
   friend class CudaMemory;
   DeviceInfo info_;
   Context context_ = nullptr;  // the primary one, shared with everyone in the process; kept to its end
-  std::uint64_t max_shared_bytes_ = 0;
+  Limits limits_;
   std::atomic<std::uint64_t> held_{0};  // bytes of live buffers
   std::unique_ptr<CudaDriverStream> default_stream_;
 };

@@ -24,8 +24,8 @@ Library load() {
     return library;
   }
   std::string missing;
-#define TEENY_CUDA_FIND(name, c_name, ...)                                                          \
-  library.table.name = reinterpret_cast<Result (*)(__VA_ARGS__)>(file.symbol(#c_name));             \
+#define TEENY_CUDA_FIND(name, c_name, ...)                                              \
+  library.table.name = reinterpret_cast<Result (*)(__VA_ARGS__)>(file.symbol(#c_name)); \
   if (library.table.name == nullptr && missing.empty()) missing = #c_name;
   TEENY_CUDA_SYMBOLS(TEENY_CUDA_FIND)
 #undef TEENY_CUDA_FIND
@@ -59,16 +59,19 @@ std::string text_of(Result result) {
   return std::string(name ? name : "CUDA error " + std::to_string(result)) + (text ? std::string(": ") + text : "");
 }
 
+// 714 … 719 are the hardware's faults (CUDA driver API, CUresult).
+bool context_lost(Result result) {
+  return result == 700 || result == 702 || result == 710 || (result >= 714 && result <= 719);
+}
+
 void check(Result result, const char* operation) {
   if (result == 0) return;
-  // Illegal address, timeout, assertion, and the hardware's faults of 714 … 719: the context is lost, and no call of the
-  // process on this device succeeds any more (CUDA driver API, CUresult).
-  const bool lost = result == 700 || result == 702 || result == 710 || (result >= 714 && result <= 719);
   throw Error(ErrorCode::device_failed,
               std::string(operation) + ": the device must carry it out; got " + text_of(result) + ", expected success" +
-                  (lost ? "\nhelp: a kernel touched memory outside of its buffers or was stopped, and the device's "
-                          "context is lost: find it with TEENY_DEVICE=interpreter, then start the process anew"
-                        : "\nhelp: look at the device with nvidia-smi"));
+                  (context_lost(result)
+                       ? "\nhelp: a kernel touched memory outside of its buffers or was stopped, and the device's "
+                         "context is lost: find it with TEENY_DEVICE=interpreter, then start the process anew"
+                       : "\nhelp: look at the device with nvidia-smi"));
 }
 
 CurrentContext::CurrentContext(Context context) {

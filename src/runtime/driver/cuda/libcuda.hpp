@@ -20,9 +20,11 @@ using LinkState = struct LinkTag*;
 
 // CUdevice_attribute
 enum Attribute : int {
+  max_threads = 1,  // of one program
   max_grid_x = 5,
   max_grid_y = 6,
   max_grid_z = 7,
+  max_registers = 12,  // of one program
   multiprocessors = 16,
   l2_cache_bytes = 38,
   compute_major = 75,
@@ -30,47 +32,48 @@ enum Attribute : int {
   max_shared_bytes_optin = 97
 };
 
-constexpr Result out_of_memory = 2, not_ready = 600;
+constexpr Result invalid_value = 1, out_of_memory = 2, not_ready = 600, out_of_resources = 701;
 
 // name, C symbol, parameters
-#define TEENY_CUDA_SYMBOLS(X)                                                                                        \
-  X(init, cuInit, unsigned)                                                                                          \
-  X(driver_version, cuDriverGetVersion, int*)                                                                        \
-  X(error_name, cuGetErrorName, Result, const char**)                                                                \
-  X(error_string, cuGetErrorString, Result, const char**)                                                            \
-  X(device_count, cuDeviceGetCount, int*)                                                                            \
-  X(device_get, cuDeviceGet, Device*, int)                                                                           \
-  X(device_name, cuDeviceGetName, char*, int, Device)                                                                \
-  X(device_memory, cuDeviceTotalMem_v2, std::size_t*, Device)                                                        \
-  X(device_attribute, cuDeviceGetAttribute, int*, int, Device)                                                       \
-  X(primary_retain, cuDevicePrimaryCtxRetain, Context*, Device)                                                      \
-  X(context_get, cuCtxGetCurrent, Context*)                                                                          \
-  X(context_set, cuCtxSetCurrent, Context)                                                                           \
-  X(memory_info, cuMemGetInfo_v2, std::size_t*, std::size_t*)                                                        \
-  X(memory_allocate, cuMemAlloc_v2, DevicePointer*, std::size_t)                                                     \
-  X(memory_free, cuMemFree_v2, DevicePointer)                                                                        \
-  X(copy_in, cuMemcpyHtoD_v2, DevicePointer, const void*, std::size_t)                                               \
-  X(copy_out, cuMemcpyDtoH_v2, void*, DevicePointer, std::size_t)                                                    \
-  X(copy, cuMemcpyDtoD_v2, DevicePointer, DevicePointer, std::size_t)                                                \
-  X(stream_create, cuStreamCreate, CudaStream*, unsigned)                                                            \
-  X(stream_destroy, cuStreamDestroy_v2, CudaStream)                                                                  \
-  X(stream_synchronize, cuStreamSynchronize, CudaStream)                                                             \
-  X(stream_wait, cuStreamWaitEvent, CudaStream, CudaEvent, unsigned)                                                 \
-  X(event_create, cuEventCreate, CudaEvent*, unsigned)                                                               \
-  X(event_destroy, cuEventDestroy_v2, CudaEvent)                                                                     \
-  X(event_record, cuEventRecord, CudaEvent, CudaStream)                                                              \
-  X(event_query, cuEventQuery, CudaEvent)                                                                            \
-  X(event_synchronize, cuEventSynchronize, CudaEvent)                                                                \
-  X(event_elapsed, cuEventElapsedTime, float*, CudaEvent, CudaEvent)                                                 \
-  X(link_create, cuLinkCreate_v2, unsigned, int*, void**, LinkState*)                                                \
-  X(link_add, cuLinkAddData_v2, LinkState, int, void*, std::size_t, const char*, unsigned, int*, void**)             \
-  X(link_complete, cuLinkComplete, LinkState, void**, std::size_t*)                                                  \
-  X(link_destroy, cuLinkDestroy, LinkState)                                                                          \
-  X(module_load, cuModuleLoadData, Module*, const void*)                                                             \
-  X(module_unload, cuModuleUnload, Module)                                                                           \
-  X(module_function, cuModuleGetFunction, Function*, Module, const char*)                                            \
-  X(function_set, cuFuncSetAttribute, Function, int, int)                                                            \
-  X(launch, cuLaunchKernel, Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,           \
+#define TEENY_CUDA_SYMBOLS(X)                                                                               \
+  X(init, cuInit, unsigned)                                                                                 \
+  X(driver_version, cuDriverGetVersion, int*)                                                               \
+  X(error_name, cuGetErrorName, Result, const char**)                                                       \
+  X(error_string, cuGetErrorString, Result, const char**)                                                   \
+  X(device_count, cuDeviceGetCount, int*)                                                                   \
+  X(device_get, cuDeviceGet, Device*, int)                                                                  \
+  X(device_name, cuDeviceGetName, char*, int, Device)                                                       \
+  X(device_memory, cuDeviceTotalMem_v2, std::size_t*, Device)                                               \
+  X(device_attribute, cuDeviceGetAttribute, int*, int, Device)                                              \
+  X(primary_retain, cuDevicePrimaryCtxRetain, Context*, Device)                                             \
+  X(context_get, cuCtxGetCurrent, Context*)                                                                 \
+  X(context_set, cuCtxSetCurrent, Context)                                                                  \
+  X(memory_info, cuMemGetInfo_v2, std::size_t*, std::size_t*)                                               \
+  X(memory_allocate, cuMemAlloc_v2, DevicePointer*, std::size_t)                                            \
+  X(memory_free, cuMemFree_v2, DevicePointer)                                                               \
+  X(copy_in, cuMemcpyHtoD_v2, DevicePointer, const void*, std::size_t)                                      \
+  X(copy_out, cuMemcpyDtoH_v2, void*, DevicePointer, std::size_t)                                           \
+  X(copy, cuMemcpyDtoD_v2, DevicePointer, DevicePointer, std::size_t)                                       \
+  X(stream_create, cuStreamCreate, CudaStream*, unsigned)                                                   \
+  X(stream_destroy, cuStreamDestroy_v2, CudaStream)                                                         \
+  X(stream_synchronize, cuStreamSynchronize, CudaStream)                                                    \
+  X(stream_wait, cuStreamWaitEvent, CudaStream, CudaEvent, unsigned)                                        \
+  X(event_create, cuEventCreate, CudaEvent*, unsigned)                                                      \
+  X(event_destroy, cuEventDestroy_v2, CudaEvent)                                                            \
+  X(event_record, cuEventRecord, CudaEvent, CudaStream)                                                     \
+  X(event_query, cuEventQuery, CudaEvent)                                                                   \
+  X(event_synchronize, cuEventSynchronize, CudaEvent)                                                       \
+  X(event_elapsed, cuEventElapsedTime, float*, CudaEvent, CudaEvent)                                        \
+  X(link_create, cuLinkCreate_v2, unsigned, int*, void**, LinkState*)                                       \
+  X(link_add, cuLinkAddData_v2, LinkState, int, void*, std::size_t, const char*, unsigned, int*, void**)    \
+  X(link_complete, cuLinkComplete, LinkState, void**, std::size_t*)                                         \
+  X(link_destroy, cuLinkDestroy, LinkState)                                                                 \
+  X(module_load, cuModuleLoadData, Module*, const void*)                                                    \
+  X(module_unload, cuModuleUnload, Module)                                                                  \
+  X(module_function, cuModuleGetFunction, Function*, Module, const char*)                                   \
+  X(function_get, cuFuncGetAttribute, int*, int, Function)                                                  \
+  X(function_set, cuFuncSetAttribute, Function, int, int)                                                   \
+  X(launch, cuLaunchKernel, Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
     CudaStream, void**, void**)
 
 struct Symbols {
@@ -86,6 +89,8 @@ const std::string& unavailable();
 
 // "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered"
 std::string text_of(Result result);
+// Illegal address, timeout, assertion, a fault of the hardware: no call on the device succeeds any more.
+bool context_lost(Result result);
 // Throws device_failed where `result` is no success: "<operation>: <rule>; got <text>…".
 void check(Result result, const char* operation);
 
