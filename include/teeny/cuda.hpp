@@ -2,8 +2,8 @@
 // they are in the CUDA driver API (the runtime API's streams and pointers are the same).
 //
 // Devices use the primary context of the GPU, which the CUDA runtime API, PyTorch and others use too. What is wrapped
-// stays the caller's and must outlive the wrapper and the work given through it. Members may be called from several
-// threads.
+// stays the caller's and must outlive the wrapper and the work given through it. Buffers used by launches that an
+// engine captures into a graph of its own must outlive that graph. Members may be called from several threads.
 #pragma once
 
 #include <cstdint>
@@ -25,5 +25,10 @@ template <class T>
 Buffer<T> wrap_buffer(const Device& device, std::uint64_t address, std::size_t count) {
   return Buffer<T>(wrap_memory(device, address, count * sizeof(T)));
 }
+
+// Memory of freed buffers stays with the device, where the next buffer gets it without a wait. This gives it back to
+// the system, once the work that used it is done: for an engine that needs it itself. Throws unsupported where `device`
+// is not CUDA's, device_failed where earlier work had failed.
+TEENY_EXPORT void release_memory(const Device& device);
 
 }  // namespace teeny::cuda

@@ -3,6 +3,7 @@
 //
 //   FAKE_CUDA_DEVICES=9.0,8.6    compute capabilities of the devices; "9.0" where it is not set
 //   FAKE_CUDA_INIT=100           what cuInit returns
+//   FAKE_CUDA_WITHOUT_POOLS=1    the number of a device that has no memory pools
 //   FAKE_CUDA_LAUNCH=nothing     cuLaunchKernel returns at once
 //
 // A test sets and reads numbers by name: "fail.cuStreamCreate" is what its next call returns, "calls.cuStreamCreate"
@@ -151,6 +152,8 @@ EXPORT Result cuDeviceGetAttribute(int* value, int which, int device) {
     *value = which == 75 ? d.major : d.minor;
     return ok;
   }
+  const char* poolless = std::getenv("FAKE_CUDA_WITHOUT_POOLS");
+  if (which == 115 && poolless != nullptr && std::atoi(poolless) == device) return *value = 0, ok;
   const auto found = attributes.find(which);
   if (found == attributes.end()) return invalid_value;
   *value = static_cast<int>(state().number(found->second.first, found->second.second));

@@ -113,7 +113,7 @@ struct State {
     const std::size_t reused = from != nullptr && from->cached >= bytes ? bytes : 0;
     if (&memory == &blocks && used() - reused + bytes > total()) return out_of_memory;
     if (reused != 0) from->cached -= bytes;
-    Block block{std::make_unique<char[]>(bytes), bytes, from, reached};
+    Block block{std::make_unique_for_overwrite<char[]>(bytes), bytes, from, reached};
     *address = reinterpret_cast<Address>(block.data.get());
     memory[*address] = std::move(block);
     return ok;

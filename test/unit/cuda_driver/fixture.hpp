@@ -1,4 +1,4 @@
-// The process's CUDA driver is the fake one: devices 0 and 1 are fit, device 2 is too old.
+// The process's CUDA driver is the fake one: devices 0 and 1 are fit, 1 without memory pools, and 2 is too old.
 #pragma once
 
 #include <dlfcn.h>
@@ -19,6 +19,7 @@ namespace teeny::test {
 inline const bool chosen = [] {
   ::setenv("TEENY_CUDA_LIBRARY", FAKE_LIBCUDA, 1);
   ::setenv("FAKE_CUDA_DEVICES", "9.0,8.6,7.0", 1);
+  ::setenv("FAKE_CUDA_WITHOUT_POOLS", "1", 1);
   return true;
 }();
 

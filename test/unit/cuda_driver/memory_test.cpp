@@ -5,6 +5,7 @@ namespace {
 
 using namespace teeny;
 using test::Fake;
+using test::make_kernel;
 using test::message_of;
 
 class CudaMemory : public test::CudaTest {};
@@ -36,7 +37,7 @@ TEST_F(CudaMemory, OutOfMemorySaysWhatIsAskedFreeAndHeld) {
       message_of(ErrorCode::out_of_memory, [&] { device_.buffer<std::uint8_t>(std::size_t{2} << 30); });
   EXPECT_HAS(text, "2147483648 bytes on cuda:0");
   EXPECT_HAS(text, std::to_string((1 << 30) - Fake::get("used")) + " bytes, which are free of 1073741824");
-  EXPECT_HAS(text, "holds 1048576");
+  EXPECT_HAS(text, "holds 1048576 in teeny's buffers");
   EXPECT_EQ(device_.buffer<int>(1).size(), 1u);  // and the device goes on
 }
 
@@ -48,6 +49,75 @@ TEST_F(CudaMemory, OfAnEngineIsTakenAsItIs) {
   }
   EXPECT_EQ(owner.download()[1], 2.0f);  // still there
   EXPECT_THROW(cuda::wrap_buffer<float>(Device::open("cpu"), 4096, 2), Error);
+}
+
+// Streams run nothing before someone waits: freed too early, the memory is gone when the work comes to it, which is a
+// fault that the fixture counts.
+TEST_F(CudaMemory, IsFreedAfterTheWorkThatUsesIt) {
+  const auto kernel = make_kernel("fill", fresh());
+  for (const char* with_and_without_pools : {"cuda:0", "cuda:1"}) {
+    device_ = Device::open(with_and_without_pools);
+    const Stream stream = device_.stream(), other = device_.stream();
+    for (int round = 0; round < 3; ++round) {
+      auto out = device_.buffer<float>(1000);
+      test::launch(device_, {1000}, kernel, out, 1);
+      if (round > 0) test::launch(device_, {1000}, kernel, out, 1, {.stream = stream});
+      if (round > 1) test::launch(device_, {1000}, kernel, out, 1, {.stream = other});
+    }
+    device_.synchronize();
+  }
+  EXPECT_EQ(Fake::get("runs"), 12);
+}
+
+TEST_F(CudaMemory, IsFreedInOrderWithoutAWaitOfTheHost) {
+  const auto kernel = make_kernel("fill", fresh());
+  test::launch(device_, {1}, kernel, device_.buffer<float>(1), 1);
+  device_.synchronize();
+  Fake::reset();
+  for (int i = 0; i < 5; ++i) test::launch(device_, {100}, kernel, device_.buffer<float>(100), 1);
+  EXPECT_EQ(Fake::get("runs"), 0);
+  EXPECT_EQ(Fake::get("calls.cuMemAlloc_v2") + Fake::get("calls.cuStreamSynchronize"), 0);
+  device_.synchronize();
+  EXPECT_EQ(Fake::get("runs"), 5);
+}
+
+TEST_F(CudaMemory, IsReachedBeforeAnotherStreamUsesIt) {
+  const auto kernel = make_kernel("fill", fresh());
+  const Stream stream = device_.stream();
+  const auto late = device_.buffer<float>(10);  // a place in the default stream, which nobody waits for
+  test::launch(device_, {10}, kernel, late, 1, {.stream = stream});
+  stream.synchronize();
+  EXPECT_EQ(Fake::get("runs"), 1);
+  const long long waits = Fake::get("calls.cuStreamWaitEvent");
+  test::launch(device_, {10}, kernel, late, 1, {.stream = stream});
+  EXPECT_EQ(Fake::get("calls.cuStreamWaitEvent"), waits);  // once is enough
+  const auto known = device_.upload(std::vector<float>(10));
+  test::launch(device_, {10}, kernel, known, 1, {.stream = stream});
+  EXPECT_EQ(Fake::get("calls.cuStreamWaitEvent"), waits);  // the host has seen its allocation done
+}
+
+TEST_F(CudaMemory, OutlivesAnEnginesStream) {
+  void* handle = nullptr;
+  void* library = ::dlopen(FAKE_LIBCUDA, RTLD_NOW);
+  reinterpret_cast<int (*)(void**, unsigned)>(::dlsym(library, "cuStreamCreate"))(&handle, 1);
+  {
+    auto out = device_.buffer<float>(10);
+    test::launch(device_, {10}, make_kernel("fill", fresh()), out, 1, {.stream = cuda::wrap_stream(device_, handle)});
+    // The wrapper goes first, with its work still ahead.
+  }
+  cuda::release_memory(device_);
+  EXPECT_EQ(Fake::get("runs"), 1);
+  EXPECT_THROW(cuda::release_memory(Device::open("cpu")), Error);
+}
+
+TEST_F(CudaMemory, OfFreedBuffersIsKeptAndGivenBack) {
+  cuda::release_memory(device_);
+  const long long before = Fake::get("used");
+  device_.buffer<std::uint8_t>(600 << 20);
+  device_.synchronize();
+  EXPECT_EQ(Fake::get("used") - before, 600 << 20);
+  const auto larger = device_.buffer<std::uint8_t>(700 << 20);  // has room once the pool gives it back
+  EXPECT_EQ(Fake::get("used") - before, 700 << 20);
 }
 
 }  // namespace

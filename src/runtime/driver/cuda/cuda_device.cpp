@@ -1,7 +1,5 @@
 #include "runtime/driver/cuda/cuda_device.hpp"
 
-#include <algorithm>
-
 #include <teeny/error.hpp>
 
 #include "runtime/messages.hpp"
@@ -14,87 +12,9 @@ namespace {
 constexpr int jit_error_log = 5, jit_error_log_bytes = 6;
 constexpr int input_ptx = 1;
 constexpr unsigned non_blocking = 1;
-
-class CudaDriverEvent final : public DriverEvent {
- public:
-  CudaDriverEvent(CudaDevice& device, CudaStream stream) : device_(device) {
-    const CurrentContext current(device.context());
-    check(symbols()->event_create(&event, 0), "cuEventCreate");
-    check(symbols()->event_record(event, stream), "cuEventRecord");
-  }
-  ~CudaDriverEvent() override {
-    if (event != nullptr) symbols()->event_destroy(event);
-  }
-  bool done() override {
-    const Result result = symbols()->event_query(event);
-    if (result == not_ready) return false;
-    check(result, "cuEventQuery");
-    return true;
-  }
-  void synchronize() override { check(symbols()->event_synchronize(event), "cuEventSynchronize"); }
-  double seconds_since(DriverEvent& start) override {
-    float milliseconds = 0;
-    const CurrentContext current(device_.context());
-    check(symbols()->event_elapsed(&milliseconds, static_cast<CudaDriverEvent&>(start).event, event),
-          "cuEventElapsedTime");
-    return milliseconds * 1e-3;
-  }
-  CudaEvent event = nullptr;
-
- private:
-  CudaDevice& device_;
-};
+constexpr int pool_release_threshold = 4;  // CUmemPool_attribute
 
 }  // namespace
-
-CudaMemory::CudaMemory(CudaDevice& device, DevicePointer pointer, std::uint64_t size, bool owned)
-    : device_(device), owned_(owned) {
-  address = pointer;
-  bytes = size;
-  if (owned_) device_.held_ += bytes;
-}
-
-CudaMemory::~CudaMemory() {
-  if (!owned_) return;
-  device_.held_ -= bytes;
-  // Waits for the work that uses it. Failures have no listener here: the next call on the device meets them again.
-  Context previous = nullptr;
-  symbols()->context_get(&previous);
-  symbols()->context_set(device_.context());
-  symbols()->memory_free(address);
-  if (previous != nullptr) symbols()->context_set(previous);
-}
-
-CudaDriverStream::~CudaDriverStream() {
-  if (!owned_) return;
-  symbols()->stream_synchronize(stream_);
-  symbols()->stream_destroy(stream_);
-}
-
-void CudaDriverStream::launch(const Launch& launch) {
-  const auto& executable = static_cast<const CudaExecutable&>(*launch.executable);
-  if (!executable.fits) executable.refuse(launch, 0);
-  // Every value stands in the low bytes of its slot, which is where a little-endian host reads a shorter one.
-  void* parameters[detail::max_arguments];
-  for (std::size_t i = 0; i < launch.argument_count; ++i) parameters[i] = const_cast<std::uint64_t*>(launch.slots + i);
-  const CurrentContext current(device_.context());
-  const Result result =
-      symbols()->launch(executable.function, launch.grid[0], launch.grid[1], launch.grid[2], executable.threads, 1, 1,
-                        executable.shared_bytes, stream_, parameters, nullptr);
-  if (result != 0) executable.refuse(launch, result);
-}
-
-std::shared_ptr<DriverEvent> CudaDriverStream::record() { return std::make_shared<CudaDriverEvent>(device_, stream_); }
-
-void CudaDriverStream::wait(const std::shared_ptr<DriverEvent>& event) {
-  const CurrentContext current(device_.context());
-  check(symbols()->stream_wait(stream_, static_cast<CudaDriverEvent&>(*event).event, 0), "cuStreamWaitEvent");
-}
-
-void CudaDriverStream::synchronize() {
-  const CurrentContext current(device_.context());
-  check(symbols()->stream_synchronize(stream_), "synchronize");
-}
 
 CudaDevice::CudaDevice(int index, DeviceInfo info) : info_(std::move(info)) {
   const Symbols& cuda = *symbols();
@@ -108,24 +28,14 @@ CudaDevice::CudaDevice(int index, DeviceInfo info) : info_(std::move(info)) {
   CudaStream stream = nullptr;
   check(cuda.stream_create(&stream, non_blocking), "cuStreamCreate");
   default_stream_ = std::make_unique<CudaDriverStream>(*this, stream, true);
-}
-
-std::shared_ptr<DeviceMemory> CudaDevice::allocate(std::uint64_t bytes) {
-  const Symbols& cuda = *symbols();
-  const CurrentContext current(context_);
-  DevicePointer pointer = 0;
-  const Result result = cuda.memory_allocate(&pointer, std::max<std::uint64_t>(bytes, 1));
-  if (result == out_of_memory) {
-    std::size_t free = 0, total = 0;
-    cuda.memory_info(&free, &total);
-    throw Error(ErrorCode::out_of_memory,
-                "buffer: memory must be available; got a request for " + std::to_string(bytes) + " bytes on " +
-                    info_.spec + ", expected at most about " + std::to_string(free) + " bytes, which are free of " +
-                    std::to_string(total) + "; this process holds " + std::to_string(held_.load()) +
-                    "\nhelp: release buffers, or work on a part at a time");
-  }
-  check(result, "cuMemAlloc");
-  return std::make_shared<CudaMemory>(*this, pointer, bytes, true);
+  check(cuda.stream_create(&free_stream_, non_blocking), "cuStreamCreate");
+  int pools = 0;
+  check(cuda.device_attribute(&pools, memory_pools, device), "cuDeviceGetAttribute");
+  if (pools == 0 || cuda.pool_free == nullptr) return;
+  PoolProperties properties{.device = device};
+  check(cuda.pool_create(&pool_, &properties), "cuMemPoolCreate");
+  std::uint64_t keep = ~std::uint64_t{0};  // what is freed stays in the pool until release_memory()
+  check(cuda.pool_set(pool_, pool_release_threshold, &keep), "cuMemPoolSetAttribute");
 }
 
 std::shared_ptr<DeviceMemory> CudaDevice::wrap(void*, std::uint64_t) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 
+#include "runtime/driver/cuda/cuda_uses.hpp"
 #include "runtime/driver/cuda/libcuda.hpp"
 #include "runtime/driver/driver.hpp"
 
@@ -11,15 +12,28 @@ namespace teeny::runtime::cuda {
 
 class CudaDevice;
 
-// Memory of the device; wrapped memory stays its owner's.
+// Memory of the device; wrapped memory stays its owner's and is not watched.
 class CudaMemory final : public DeviceMemory {
  public:
   CudaMemory(CudaDevice& device, DevicePointer pointer, std::uint64_t size, bool owned);
   ~CudaMemory() override;
 
+  // Before work of a stream that uses it. The common case takes no lock. True where the free may wait for the stream.
+  bool use(StreamId id, CudaStream stream) {
+    if (!owned_ || uses_.last(id)) return false;
+    first_use(id, stream);
+    return true;
+  }
+
  private:
+  friend class CudaDevice;
+  void first_use(StreamId id, CudaStream stream);
+
   CudaDevice& device_;
   const bool owned_;
+  Uses uses_;
+  std::unique_ptr<Point> ready_;  // its allocation in the default stream, where other streams may come to ask
+  std::uint64_t serial_ = 0;      // of the allocation
 };
 
 // What one program may take of the device.
@@ -53,19 +67,21 @@ class CudaExecutable final : public Executable {
 // A stream of the driver's, or one of an engine's own.
 class CudaDriverStream final : public DriverStream {
  public:
-  CudaDriverStream(CudaDevice& device, CudaStream stream, bool owned)
-      : device_(device), stream_(stream), owned_(owned) {}
+  CudaDriverStream(CudaDevice& device, CudaStream stream, bool owned);
   ~CudaDriverStream() override;
 
   void launch(const Launch& launch) override;
   std::shared_ptr<DriverEvent> record() override;
   void wait(const std::shared_ptr<DriverEvent>& event) override;
   void synchronize() override;
+  CudaStream handle() const { return stream_; }
 
  private:
   CudaDevice& device_;
   const CudaStream stream_;
   const bool owned_;
+  const StreamId id_;
+  std::atomic<bool> awaited_{false};  // memory counts on it
 };
 
 class CudaDevice final : public DriverDevice {
@@ -92,15 +108,33 @@ class CudaDevice final : public DriverDevice {
   int parallel() const override { return info_.parallel; }
   void set_parallel(int count) override;
 
+  // Gives back to the system what freed buffers had, once the work that used them is done.
+  void release_memory();
+
   Context context() const { return context_; }
   const Limits& limits() const { return limits_; }
 
  private:
   friend class CudaMemory;
+  friend class CudaDriverStream;
+  DevicePointer allocate_from_pool(std::uint64_t bytes);
+  DevicePointer allocate_at_once(std::uint64_t bytes);
+  [[noreturn]] void out_of_memory_error(std::uint64_t bytes) const;
+  bool free_in_order(DevicePointer pointer, const std::vector<StreamId>& uses);
+  void free(DevicePointer pointer, std::vector<StreamId> uses);
+  void free_postponed();
+  void await_allocation(const CudaMemory& memory, CudaStream stream);
+
   DeviceInfo info_;
   Context context_ = nullptr;  // the primary one, shared with everyone in the process; kept to its end
   Limits limits_;
+  StreamTable streams_;
+  MemoryPool pool_ = nullptr;           // null: the device has none
+  CudaStream free_stream_ = nullptr;    // runs nothing: frees wait there for the streams that used the memory
   std::atomic<std::uint64_t> held_{0};  // bytes of live buffers
+  std::atomic<std::uint64_t> allocations_{0}, reached_{0};  // how many, and how many the default stream has passed
+  std::mutex postponed_mutex_;
+  std::vector<std::pair<DevicePointer, std::vector<StreamId>>> postponed_;  // guarded by postponed_mutex_
   std::unique_ptr<CudaDriverStream> default_stream_;
 };
 

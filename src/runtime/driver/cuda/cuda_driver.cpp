@@ -85,6 +85,19 @@ std::unique_ptr<Driver> make_cuda_driver() { return std::make_unique<CudaDriver>
 
 namespace teeny::cuda {
 
+namespace {
+
+runtime::cuda::CudaDevice& cuda_device(const Device& device, const char* operation) {
+  auto* found = dynamic_cast<runtime::cuda::CudaDevice*>(device.state()->driver.get());
+  if (found == nullptr)
+    throw Error(ErrorCode::unsupported, std::string(operation) + ": the device must be CUDA's; got " +
+                                            device.info().spec +
+                                            ", expected one like cuda:0\nhelp: leave it out there");
+  return *found;
+}
+
+}  // namespace
+
 Stream wrap_stream(const Device& device, void* stream) {
   return Stream(device.state()->track(device.state()->driver->wrap_stream(stream)), device.state());
 }
@@ -96,5 +109,7 @@ detail::BufferView wrap_memory(const Device& device, std::uint64_t address, std:
                           .bytes = bytes};
   return view;
 }
+
+void release_memory(const Device& device) { cuda_device(device, "release_memory").release_memory(); }
 
 }  // namespace teeny::cuda

@@ -29,6 +29,10 @@ Library load() {
   if (library.table.name == nullptr && missing.empty()) missing = #c_name;
   TEENY_CUDA_SYMBOLS(TEENY_CUDA_FIND)
 #undef TEENY_CUDA_FIND
+#define TEENY_CUDA_FIND(name, c_name, ...) \
+  library.table.name = reinterpret_cast<Result (*)(__VA_ARGS__)>(file.symbol(#c_name));
+  TEENY_CUDA_LATER_SYMBOLS(TEENY_CUDA_FIND)
+#undef TEENY_CUDA_FIND
   if (!missing.empty()) {
     library.reason = "the CUDA driver is too old: it has no " + missing;
     return library;
@@ -79,6 +83,12 @@ CurrentContext::CurrentContext(Context context) {
   if (cuda.context_get(&previous_) == 0 && previous_ == context) return;
   check(cuda.context_set(context), "cuCtxSetCurrent");
   changed_ = true;
+}
+
+CurrentContext::CurrentContext(Context context, std::nothrow_t) noexcept {
+  const Symbols& cuda = *symbols();
+  if (cuda.context_get(&previous_) == 0 && previous_ == context) return;
+  changed_ = cuda.context_set(context) == 0;
 }
 
 CurrentContext::~CurrentContext() {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <string>
 
 namespace teeny::runtime::cuda {
@@ -17,6 +18,17 @@ using Function = struct FunctionTag*;
 using CudaStream = struct StreamTag*;
 using CudaEvent = struct EventTag*;
 using LinkState = struct LinkTag*;
+using MemoryPool = struct PoolTag*;
+
+// CUmemPoolProps: memory of one device, not shared with other processes.
+struct PoolProperties {
+  int allocation = 1;  // pinned: the only kind there is
+  int handles = 0;     // none
+  int location = 1;    // a device
+  int device = 0;      // its number
+  void* security = nullptr;
+  unsigned char reserved[64] = {};
+};
 
 // CUdevice_attribute
 enum Attribute : int {
@@ -29,12 +41,13 @@ enum Attribute : int {
   l2_cache_bytes = 38,
   compute_major = 75,
   compute_minor = 76,
-  max_shared_bytes_optin = 97
+  max_shared_bytes_optin = 97,
+  memory_pools = 115
 };
 
 constexpr Result invalid_value = 1, out_of_memory = 2, not_ready = 600, out_of_resources = 701;
 
-// name, C symbol, parameters
+// name, C symbol, parameters: what every driver has that can run teeny's programs.
 #define TEENY_CUDA_SYMBOLS(X)                                                                               \
   X(init, cuInit, unsigned)                                                                                 \
   X(driver_version, cuDriverGetVersion, int*)                                                               \
@@ -57,6 +70,8 @@ constexpr Result invalid_value = 1, out_of_memory = 2, not_ready = 600, out_of_r
   X(stream_create, cuStreamCreate, CudaStream*, unsigned)                                                   \
   X(stream_destroy, cuStreamDestroy_v2, CudaStream)                                                         \
   X(stream_synchronize, cuStreamSynchronize, CudaStream)                                                    \
+  X(stream_capturing, cuStreamIsCapturing, CudaStream, int*)                                                \
+  X(exchange_capture_mode, cuThreadExchangeStreamCaptureMode, int*)                                         \
   X(stream_wait, cuStreamWaitEvent, CudaStream, CudaEvent, unsigned)                                        \
   X(event_create, cuEventCreate, CudaEvent*, unsigned)                                                      \
   X(event_destroy, cuEventDestroy_v2, CudaEvent)                                                            \
@@ -76,9 +91,18 @@ constexpr Result invalid_value = 1, out_of_memory = 2, not_ready = 600, out_of_r
   X(launch, cuLaunchKernel, Function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
     CudaStream, void**, void**)
 
+// What newer drivers have; null in older ones.
+#define TEENY_CUDA_LATER_SYMBOLS(X)                                                              \
+  X(pool_create, cuMemPoolCreate, MemoryPool*, const PoolProperties*)                            \
+  X(pool_set, cuMemPoolSetAttribute, MemoryPool, int, void*)                                     \
+  X(pool_trim, cuMemPoolTrimTo, MemoryPool, std::size_t)                                         \
+  X(pool_allocate, cuMemAllocFromPoolAsync, DevicePointer*, std::size_t, MemoryPool, CudaStream) \
+  X(pool_free, cuMemFreeAsync, DevicePointer, CudaStream)
+
 struct Symbols {
 #define TEENY_CUDA_MEMBER(name, symbol, ...) Result (*name)(__VA_ARGS__) = nullptr;
   TEENY_CUDA_SYMBOLS(TEENY_CUDA_MEMBER)
+  TEENY_CUDA_LATER_SYMBOLS(TEENY_CUDA_MEMBER)
 #undef TEENY_CUDA_MEMBER
 };
 
@@ -98,6 +122,8 @@ void check(Result result, const char* operation);
 class CurrentContext {
  public:
   explicit CurrentContext(Context context);
+  // For destructors: where it cannot be made current, what follows fails and tells no one.
+  CurrentContext(Context context, std::nothrow_t) noexcept;
   ~CurrentContext();
   CurrentContext(const CurrentContext&) = delete;
   CurrentContext& operator=(const CurrentContext&) = delete;
