@@ -107,13 +107,27 @@ Spec parse_spec(std::string_view text) {
   return spec;
 }
 
+// Of a kind whose devices are described; null where the text asks for another kind's.
+std::unique_ptr<DeviceState> open_named(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos) return nullptr;
+  for (const auto& driver : drivers())
+    if (driver->kind() == text.substr(0, colon))
+      if (auto device = driver->open_named(text.substr(colon + 1)))
+        return std::make_unique<DeviceState>(std::move(device));
+  return nullptr;
+}
+
 }  // namespace
 
 DeviceState* open_device(std::string_view text) {
   static std::mutex mutex;
   static auto& opened = *new std::unordered_map<std::string, std::unique_ptr<DeviceState>>;
-  const Spec spec = parse_spec(text);
   const std::lock_guard lock(mutex);
+  if (std::unique_ptr<DeviceState>& state = opened[std::string(text)]; state || (state = open_named(text)))
+    return state.get();
+  opened.erase(std::string(text));
+  const Spec spec = parse_spec(text);
   for (const auto& driver : drivers()) {
     if (driver->kind() != spec.kind) continue;
     if (static_cast<std::size_t>(spec.index) >= driver->devices().size()) break;

@@ -56,7 +56,7 @@ typedef struct teeny_compile_request {
 /* Everything points into memory owned by `owner`, until release(). */
 typedef struct teeny_compile_result {
   int32_t ok;
-  teeny_bytes program;              /* empty with analyse_only; the target's own form: a shared object on a CPU, serialised tt for the interpreter */
+  teeny_bytes program;              /* empty with analyse_only; the target's own form: a shared object on a CPU, serialised tt for the interpreter, a serialised thread function for a simulator */
   const char* metadata;             /* JSON: {"entry", "arena_bytes", "arguments": [{"type", "pointer"}], "phases": {name: ms}, …} */
   const teeny_fact* relevant_facts; /* which facts would have widened an access, most useful first */
   size_t relevant_fact_count;
@@ -73,7 +73,7 @@ typedef struct teeny_memory_range {
 } teeny_memory_range;
 
 typedef struct teeny_interpret_request {
-  teeny_bytes program;      /* teeny_compile_result::program of target "interpreter" */
+  teeny_bytes program;      /* teeny_compile_result::program of target "interpreter" or "simulator:…" */
   const uint64_t* arguments;/* one 64-bit slot per kernel argument, value in the low bytes */
   size_t argument_count;
   uint32_t grid[3];
@@ -82,6 +82,7 @@ typedef struct teeny_interpret_request {
   int32_t check;            /* watch memory: the checker */
   int32_t radius;           /* also compute radii; see radius_of */
   int32_t max_findings;     /* stop collecting after so many; 0: 100 */
+  uint64_t seed;            /* of a simulator's order of warps; 0: they change at barriers alone */
   void (*print)(void* context, const char* text, size_t size);
   void* print_context;
 } teeny_interpret_request;

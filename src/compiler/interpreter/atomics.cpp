@@ -1,8 +1,8 @@
 // Atomic operations and the barrier. Lanes of one operation act in ascending order.
 #include <algorithm>
 
-#include "compiler/dialect/tt/tt.hpp"
 #include "compiler/interpreter/bounds.hpp"
+#include "compiler/interpreter/build.hpp"
 #include "compiler/interpreter/machine.hpp"
 
 namespace teeny::compiler::interpreter {
@@ -42,6 +42,8 @@ std::uint64_t combine_float(RMWOp op, std::uint64_t old, std::uint64_t value) {
   }
 }
 
+}  // namespace
+
 std::uint64_t combine(RMWOp op, Kind kind, std::uint64_t old, std::uint64_t value) {
   switch (kind) {
     case Kind::f16: return combine_float<Kind::f16>(op, old, value);
@@ -51,6 +53,8 @@ std::uint64_t combine(RMWOp op, Kind kind, std::uint64_t old, std::uint64_t valu
     default: return combine_integer(op, kind, old, value);
   }
 }
+
+namespace {
 
 bool is_sum(RMWOp op, Kind kind) { return is_float(kind) && (op == RMWOp::FADD || op == RMWOp::ADD); }
 

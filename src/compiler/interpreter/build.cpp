@@ -98,21 +98,6 @@ const llvm::StringMap<Op>& elementwise_operations() {
   return table;
 }
 
-bool kind_of(Type type, Kind& kind) {
-  if (mlir::isa<tt::PointerType>(type)) return kind = Kind::pointer, true;
-  if (type.isIndex()) return kind = Kind::i64, true;
-  if (type.isF16()) return kind = Kind::f16, true;
-  if (type.isBF16()) return kind = Kind::bf16, true;
-  if (type.isF32()) return kind = Kind::f32, true;
-  if (type.isF64()) return kind = Kind::f64, true;
-  if (type.isInteger(1)) return kind = Kind::i1, true;
-  if (type.isInteger(8)) return kind = Kind::i8, true;
-  if (type.isInteger(16)) return kind = Kind::i16, true;
-  if (type.isInteger(32)) return kind = Kind::i32, true;
-  if (type.isInteger(64)) return kind = Kind::i64, true;
-  return false;
-}
-
 std::string print_type(Type type) {
   std::string text;
   llvm::raw_string_ostream(text) << type;
@@ -132,7 +117,21 @@ mlir::FileLineColLoc file_location(mlir::Location location) {
 
 }  // namespace
 
-std::uint32_t Builder::add_source(mlir::Operation& op) {
+std::optional<Kind> kind_of(Type type) {
+  if (mlir::isa<tt::PointerType>(type)) return Kind::pointer;
+  if (type.isF16()) return Kind::f16;
+  if (type.isBF16()) return Kind::bf16;
+  if (type.isF32()) return Kind::f32;
+  if (type.isF64()) return Kind::f64;
+  if (type.isInteger(1)) return Kind::i1;
+  if (type.isInteger(8)) return Kind::i8;
+  if (type.isInteger(16)) return Kind::i16;
+  if (type.isInteger(32)) return Kind::i32;
+  if (type.isInteger(64) || type.isIndex()) return Kind::i64;
+  return std::nullopt;
+}
+
+Source source_of(mlir::Operation& op) {
   Source source;
   if (auto number = operation_number(op.getLoc())) {
     source.operation = static_cast<std::int32_t>(*number);
@@ -148,7 +147,39 @@ std::uint32_t Builder::add_source(mlir::Operation& op) {
   if (shaped)
     for (std::int64_t size : tt::shape_of(shaped))
       if (size != 1) source.shape.push_back(size);
-  program_->sources.push_back(std::move(source));
+  return source;
+}
+
+std::optional<Elementwise> elementwise_of(mlir::Operation& op) {
+  auto found = elementwise_operations().find(op.getName().getStringRef());
+  if (found == elementwise_operations().end()) return std::nullopt;
+  const auto from = kind_of(tt::element_type(op.getOperand(0).getType()));
+  const auto to = kind_of(tt::element_type(op.getResult(0).getType()));
+  if (!from || !to) return std::nullopt;
+  Elementwise what{.op = found->second, .from = *from, .to = *to};
+  if (auto compare = mlir::dyn_cast<mlir::arith::CmpFOp>(op)) {
+    what.attributes[0] = static_cast<std::int64_t>(compare.getPredicate());
+  } else if (auto compare = mlir::dyn_cast<mlir::arith::CmpIOp>(op)) {
+    what.attributes[0] = static_cast<std::int64_t>(compare.getPredicate());
+  } else if (auto clamp = mlir::dyn_cast<tt::ClampFOp>(op)) {
+    if (clamp.getPropagateNan() == tt::PropagateNan::ALL) what.op = Op::clampf_nan;
+  } else if (auto cast = mlir::dyn_cast<tt::FpToFpOp>(op)) {
+    if (cast.getRounding() && *cast.getRounding() == tt::RoundingMode::RTZ) what.op = Op::convertf_to_zero;
+  } else if (auto add = mlir::dyn_cast<tt::AddPtrOp>(op)) {
+    const Type pointee = tt::pointee_type(tt::element_type(add.getOperand(0).getType()));
+    what.attributes[0] = bytes_of(kind_of(pointee).value_or(Kind::i8));
+    what.attributes[1] = width_of(kind_of(tt::element_type(add.getOperand(1).getType())).value_or(Kind::i32));
+  }
+  return what;
+}
+
+std::uint64_t bits_of(mlir::Attribute number) {
+  if (auto real = mlir::dyn_cast<mlir::FloatAttr>(number)) return real.getValue().bitcastToAPInt().getZExtValue();
+  return mlir::cast<mlir::IntegerAttr>(number).getValue().getZExtValue();
+}
+
+std::uint32_t Builder::add_source(mlir::Operation& op) {
+  program_->sources.push_back(source_of(op));
   return static_cast<std::uint32_t>(program_->sources.size() - 1);
 }
 
@@ -165,16 +196,22 @@ bool Builder::refuse(mlir::Operation& op, const std::string& message, const std:
   return false;
 }
 
+static bool set_kind(Type type, Kind& kind) {
+  const std::optional<Kind> known = kind_of(type);
+  if (known) kind = *known;
+  return known.has_value();
+}
+
 bool Builder::describe(Type type, SlotType& slot) {
   if (auto descriptor = mlir::dyn_cast<tt::TensorDescType>(type)) {
     slot.kind = Kind::pointer;
     slot.shape.assign(descriptor.getBlockType().getShape().begin(), descriptor.getBlockType().getShape().end());
-    return kind_of(descriptor.getBlockType().getElementType(), slot.pointee);
+    return set_kind(descriptor.getBlockType().getElementType(), slot.pointee);
   }
   Type element = tt::element_type(type);
-  if (!kind_of(element, slot.kind)) return false;
+  if (!set_kind(element, slot.kind)) return false;
   if (auto pointer = mlir::dyn_cast<tt::PointerType>(element))
-    if (!kind_of(pointer.getPointeeType(), slot.pointee)) return false;
+    if (!set_kind(pointer.getPointeeType(), slot.pointee)) return false;
   slot.shape.assign(tt::shape_of(type).begin(), tt::shape_of(type).end());
   for (std::int64_t size : slot.shape) slot.elements *= size;
   return true;
@@ -292,10 +329,11 @@ void Builder::build_extended(mlir::Operation& op, Block& block) {
   high.op = sum ? Op::cmpi : mlir::isa<mlir::arith::MulSIExtendedOp>(op) ? Op::mulhisi : Op::mulhiui;
   if (sum) {
     high.operands = {low.results[0], low.operands[0]};
-    high.integers = {static_cast<std::int64_t>(mlir::arith::CmpIPredicate::ult)};
+    high.attributes[0] = static_cast<std::int64_t>(mlir::arith::CmpIPredicate::ult);
   }
   for (Instruction* half : {&low, &high}) {
-    half->run = elementwise_handler(half->op, half->from, half->to);
+    half->run = run_elementwise;
+    half->apply = element_function(half->op, half->from, half->to);
     block.instructions.push_back(std::move(*half));
   }
 }
@@ -310,33 +348,23 @@ bool Builder::build_operation(mlir::Operation& op, Block& block) {
   if (!findings_.empty()) return false;
   if (!instruction.operands.empty()) instruction.from = program_->types[instruction.operands[0]].kind;
   if (!instruction.results.empty()) instruction.to = program_->types[instruction.results[0]].kind;
-  auto found = elementwise_operations().find(op.getName().getStringRef());
-  const bool built = found != elementwise_operations().end() ? build_elementwise(op, found->second, instruction)
-                                                             : build_other(op, instruction);
+  const std::optional<Elementwise> what = elementwise_of(op);
+  const bool built = what ? build_elementwise(op, *what, instruction) : build_other(op, instruction);
   if (!built) return false;
   block.instructions.push_back(std::move(instruction));
   build_value_promises(op, block);
   return true;
 }
 
-bool Builder::build_elementwise(mlir::Operation& op, Op kind, Instruction& instruction) {
-  instruction.op = kind;
-  if (auto compare = mlir::dyn_cast<mlir::arith::CmpFOp>(op)) {
-    instruction.integers = {static_cast<std::int64_t>(compare.getPredicate())};
-  } else if (auto compare = mlir::dyn_cast<mlir::arith::CmpIOp>(op)) {
-    instruction.integers = {static_cast<std::int64_t>(compare.getPredicate())};
-  } else if (auto clamp = mlir::dyn_cast<tt::ClampFOp>(op)) {
-    if (clamp.getPropagateNan() == tt::PropagateNan::ALL) instruction.op = Op::clampf_nan;
-  } else if (auto cast = mlir::dyn_cast<tt::FpToFpOp>(op)) {
-    if (cast.getRounding() && *cast.getRounding() == tt::RoundingMode::RTZ) instruction.op = Op::convertf_to_zero;
-  } else if (auto add = mlir::dyn_cast<tt::AddPtrOp>(op)) {
-    instruction.integers = {bytes_of(program_->types[instruction.operands[0]].pointee),
-                            width_of(program_->types[instruction.operands[1]].kind)};
-  } else if (kind == Op::math && !build_math(op, instruction)) {
-    return false;
+bool Builder::build_elementwise(mlir::Operation& op, const Elementwise& what, Instruction& instruction) {
+  static_cast<Elementwise&>(instruction) = what;
+  if (what.op == Op::math) {
+    instruction.run = run_math;
+    return build_math(op, instruction);
   }
-  instruction.run = elementwise_handler(instruction.op, instruction.from, instruction.to);
-  if (!instruction.run)
+  instruction.run = run_elementwise;
+  instruction.apply = element_function(what.op, what.from, what.to);
+  if (!instruction.apply)
     return refuse(
         op, "element type; got " + print_type(op.getOperand(0).getType()) + ", expected one that it is defined for");
   return true;
@@ -374,22 +402,18 @@ bool Builder::build_math(mlir::Operation& op, Instruction& instruction) {
 bool Builder::build_constant(mlir::Attribute attribute, Instruction& instruction) {
   instruction.op = Op::constant;
   instruction.run = run_constant;
-  auto bits_of_attribute = [](mlir::Attribute value) -> std::uint64_t {
-    if (auto number = mlir::dyn_cast<mlir::FloatAttr>(value)) return number.getValue().bitcastToAPInt().getZExtValue();
-    return mlir::cast<mlir::IntegerAttr>(value).getValue().getZExtValue();
-  };
   if (mlir::isa<mlir::FloatAttr, mlir::IntegerAttr>(attribute)) {
-    instruction.constant = {bits_of_attribute(attribute)};
+    instruction.constant = {bits_of(attribute)};
     return true;
   }
   auto dense = mlir::dyn_cast<mlir::DenseElementsAttr>(attribute);
   if (!dense) return false;
   if (dense.isSplat()) {
-    instruction.constant.assign(dense.getNumElements(), bits_of_attribute(dense.getSplatValue<mlir::Attribute>()));
+    instruction.constant.assign(dense.getNumElements(), bits_of(dense.getSplatValue<mlir::Attribute>()));
     return true;
   }
   for (mlir::Attribute value : dense.getValues<mlir::Attribute>())
-    instruction.constant.push_back(bits_of_attribute(value));
+    instruction.constant.push_back(bits_of(value));
   return true;
 }
 

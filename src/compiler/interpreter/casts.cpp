@@ -6,12 +6,12 @@ namespace {
 
 using Word = std::uint64_t;
 
-void run_integer_cast(Machine& machine, const Instruction& instruction) {
+void run_integer_cast(const Elementwise& instruction, const Elements& elements) {
   const int width = width_of(instruction.from);
   const Word mask = low_mask(width_of(instruction.to));
   if (instruction.op == Op::extsi)
-    return map1(machine, instruction, [=](Word a) { return static_cast<Word>(sign_extend(a, width)) & mask; });
-  map1(machine, instruction, [mask](Word a) { return a & mask; });
+    return map1(elements, [=](Word a) { return static_cast<Word>(sign_extend(a, width)) & mask; });
+  map1(elements, [mask](Word a) { return a & mask; });
 }
 
 // Exact value, then one rounding to f16 or bf16: 64-bit integers do not fit double, so those round to odd first.
@@ -26,10 +26,10 @@ double integer_to_odd(Word magnitude, bool negative) {
 }
 
 template <Kind To>
-void run_from_integer(Machine& machine, const Instruction& instruction) {
+void run_from_integer(const Elementwise& instruction, const Elements& elements) {
   const int width = width_of(instruction.from);
   const bool as_signed = instruction.op == Op::sitofp;
-  map1(machine, instruction, [=](Word a) {
+  map1(elements, [=](Word a) {
     const bool negative = as_signed && sign_extend(a, width) < 0;
     const Word magnitude = negative ? 0 - static_cast<Word>(sign_extend(a, width)) : a;
     if constexpr (To == Kind::f32)
@@ -41,12 +41,12 @@ void run_from_integer(Machine& machine, const Instruction& instruction) {
 }
 
 template <Kind From>
-void run_to_integer(Machine& machine, const Instruction& instruction) {
+void run_to_integer(const Elementwise& instruction, const Elements& elements) {
   const int width = width_of(instruction.to);
   const bool as_signed = instruction.op == Op::fptosi;
   const double limit = std::ldexp(1.0, as_signed ? width - 1 : width);
   const double lowest = as_signed ? -limit : 0.0;
-  map1(machine, instruction, [=](Word a) -> Word {
+  map1(elements, [=](Word a) -> Word {
     const double value = std::trunc(static_cast<double>(Element<From>::get(a)));
     if (value != value) return 0;
     if (value >= limit) return as_signed ? low_mask(width - 1) : low_mask(width);
@@ -57,9 +57,9 @@ void run_to_integer(Machine& machine, const Instruction& instruction) {
 }
 
 template <Kind From, Kind To>
-void run_convert(Machine& machine, const Instruction& instruction) {
+void run_convert(const Elementwise& instruction, const Elements& elements) {
   const bool toward_zero = instruction.op == Op::convertf_to_zero;
-  map1(machine, instruction, [=](Word a) -> Word {
+  map1(elements, [=](Word a) -> Word {
     const double value = Element<From>::get(a);
     if constexpr (To == Kind::f16) return round_to_format(value, 5, 10, toward_zero);
     if constexpr (To == Kind::bf16) return round_to_format(value, 8, 7, toward_zero);
@@ -69,7 +69,7 @@ void run_convert(Machine& machine, const Instruction& instruction) {
 }
 
 template <Kind From>
-Handler convert_from(Kind to) {
+ElementFunction convert_from(Kind to) {
   switch (to) {
     case Kind::f16: return run_convert<From, Kind::f16>;
     case Kind::bf16: return run_convert<From, Kind::bf16>;
@@ -81,7 +81,7 @@ Handler convert_from(Kind to) {
 
 }  // namespace
 
-Handler cast_handler(Op op, Kind from, Kind to) {
+ElementFunction cast_function(Op op, Kind from, Kind to) {
   switch (op) {
     case Op::extsi:
     case Op::extui:

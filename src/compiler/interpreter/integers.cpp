@@ -13,11 +13,11 @@ std::int64_t divide(std::int64_t a, std::int64_t b) {
 }
 std::int64_t remainder(std::int64_t a, std::int64_t b) { return b == 0 || b == -1 ? 0 : a % b; }
 
-void run_signed(Machine& machine, const Instruction& instruction) {
+void run_signed(const Elementwise& instruction, const Elements& elements) {
   const int width = width_of(instruction.from);
   const Word mask = low_mask(width);
   auto map = [&](auto f) {
-    map2(machine, instruction, [f, width, mask](Word a, Word b) {
+    map2(elements, [f, width, mask](Word a, Word b) {
       return static_cast<Word>(f(sign_extend(a, width), sign_extend(b, width))) & mask;
     });
   };
@@ -37,10 +37,10 @@ void run_signed(Machine& machine, const Instruction& instruction) {
   }
 }
 
-void run_unsigned(Machine& machine, const Instruction& instruction) {
+void run_unsigned(const Elementwise& instruction, const Elements& elements) {
   const int width = width_of(instruction.from);
   const Word mask = low_mask(width);
-  auto map = [&](auto f) { map2(machine, instruction, [f, mask](Word a, Word b) { return f(a, b) & mask; }); };
+  auto map = [&](auto f) { map2(elements, [f, mask](Word a, Word b) { return f(a, b) & mask; }); };
   switch (instruction.op) {
     case Op::addi: return map([](Word a, Word b) { return a + b; });
     case Op::subi: return map([](Word a, Word b) { return a - b; });
@@ -61,31 +61,31 @@ void run_unsigned(Machine& machine, const Instruction& instruction) {
   }
 }
 
-void run_counts(Machine& machine, const Instruction& instruction) {
+void run_counts(const Elementwise& instruction, const Elements& elements) {
   const int width = width_of(instruction.from);
   switch (instruction.op) {
     case Op::absi:
-      return map1(machine, instruction,
+      return map1(elements,
                   [width](Word a) { return sign_extend(a, width) < 0 ? (0 - a) & low_mask(width) : a; });
     case Op::ctlz:
-      return map1(machine, instruction,
+      return map1(elements,
                   [width](Word a) { return static_cast<Word>(std::countl_zero(a) - (64 - width)); });
     case Op::cttz:
-      return map1(machine, instruction,
+      return map1(elements,
                   [width](Word a) { return static_cast<Word>(std::min(std::countr_zero(a), width)); });
-    default: return map1(machine, instruction, [](Word a) { return static_cast<Word>(std::popcount(a)); });
+    default: return map1(elements, [](Word a) { return static_cast<Word>(std::popcount(a)); });
   }
 }
 
-// integers: [predicate], numbered as arith::CmpIPredicate: eq ne slt sle sgt sge ult ule ugt uge.
-void run_compare(Machine& machine, const Instruction& instruction) {
+// attributes: [predicate], numbered as arith::CmpIPredicate: eq ne slt sle sgt sge ult ule ugt uge.
+void run_compare(const Elementwise& instruction, const Elements& elements) {
   const int width = width_of(instruction.from);
   auto as_signed = [&](auto f) {
-    map2(machine, instruction,
+    map2(elements,
          [f, width](Word a, Word b) -> Word { return f(sign_extend(a, width), sign_extend(b, width)); });
   };
-  auto as_unsigned = [&](auto f) { map2(machine, instruction, [f](Word a, Word b) -> Word { return f(a, b); }); };
-  switch (instruction.integers[0]) {
+  auto as_unsigned = [&](auto f) { map2(elements, [f](Word a, Word b) -> Word { return f(a, b); }); };
+  switch (instruction.attributes[0]) {
     case 0: return as_unsigned([](auto a, auto b) { return a == b; });
     case 1: return as_unsigned([](auto a, auto b) { return a != b; });
     case 2: return as_signed([](auto a, auto b) { return a < b; });
@@ -99,21 +99,21 @@ void run_compare(Machine& machine, const Instruction& instruction) {
   }
 }
 
-void run_select(Machine& machine, const Instruction& instruction) {
-  map3(machine, instruction, [](Word condition, Word a, Word b) { return condition & 1 ? a : b; });
+void run_select(const Elementwise&, const Elements& elements) {
+  map3(elements, [](Word condition, Word a, Word b) { return condition & 1 ? a : b; });
 }
 
-// integers: [bytes an element, width of the offset]
-void run_addptr(Machine& machine, const Instruction& instruction) {
-  const auto bytes = static_cast<Word>(instruction.integers[0]);
-  const int width = static_cast<int>(instruction.integers[1]);
-  map2(machine, instruction,
+// attributes: [bytes an element, width of the offset]
+void run_addptr(const Elementwise& instruction, const Elements& elements) {
+  const auto bytes = static_cast<Word>(instruction.attributes[0]);
+  const int width = static_cast<int>(instruction.attributes[1]);
+  map2(elements,
        [=](Word pointer, Word offset) { return pointer + static_cast<Word>(sign_extend(offset, width)) * bytes; });
 }
 
 }  // namespace
 
-Handler integer_handler(Op op) {
+ElementFunction integer_function(Op op) {
   switch (op) {
     case Op::divsi:
     case Op::remsi:

@@ -170,9 +170,9 @@ class Machine {
 };
 
 // ---- handlers, by file
-Handler elementwise_handler(Op op, Kind from, Kind to);  // elementwise.cpp, integers.cpp, casts.cpp; null: no such
-Handler integer_handler(Op op);
-Handler cast_handler(Op op, Kind from, Kind to);
+ElementFunction integer_function(Op op);                      // integers.cpp; null: no such
+ElementFunction cast_function(Op op, Kind from, Kind to);      // casts.cpp; null: no such
+void run_elementwise(Machine& machine, const Instruction& instruction);
 void update_shadow(Machine& machine, const Instruction& instruction);  // shadow.cpp: after an element-wise instruction
 void update_radius(Machine& machine, const Instruction& instruction);  // radius.cpp
 

@@ -117,6 +117,23 @@ enum class Op : std::uint8_t {
 };
 constexpr bool is_elementwise(Op op) { return op <= Op::last_elementwise; }
 
+// An element-wise operation, and what it works on.
+struct Elementwise {
+  Op op = Op::move;
+  Kind from = Kind::i32;  // of the first operand
+  Kind to = Kind::i32;    // of the first result
+  std::int64_t attributes[2] = {0, 0};  // cmpi, cmpf: predicate; addptr: bytes of an element, width of the offset
+};
+struct Elements {
+  const std::uint64_t* operands[3] = {};
+  std::size_t steps[3] = {};  // 0: the operand's one element stands for all
+  std::uint64_t* result = nullptr;
+  std::size_t count = 0;
+};
+using ElementFunction = void (*)(const Elementwise&, const Elements&);
+// Null: the operation is not defined for these kinds (and for Op::math, which is expanded).
+ElementFunction element_function(Op op, Kind from, Kind to);
+
 struct SlotType {
   Kind kind = Kind::i32;
   Kind pointee = Kind::i32;         // of pointers and descriptors
@@ -146,11 +163,9 @@ struct Region {
 
 struct Program;
 
-struct Instruction {
+struct Instruction : Elementwise {
   Handler run = nullptr;
-  Op op = Op::move;
-  Kind from = Kind::i32;    // of the first operand
-  Kind to = Kind::i32;      // of the first result
+  ElementFunction apply = nullptr;  // of an element-wise operation
   std::uint32_t index = 0;  // into Program::sources
   std::vector<Slot> operands;
   std::vector<Slot> results;

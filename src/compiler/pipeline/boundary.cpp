@@ -7,10 +7,12 @@
 
 #include <teeny/export.hpp>
 
+#include "compiler/gpu/simulator/simulator.hpp"
 #include "compiler/interpreter/interpreter.hpp"
 #include "compiler/pipeline/compile.hpp"
 #include "compiler/pipeline/isolated.hpp"
 #include "compiler/pipeline/stages.hpp"
+#include "compiler/target/simulator_target.hpp"
 #include "lang/trace.hpp"
 #include "support/build_id.h"
 #include "support/compiler_abi.h"
@@ -55,7 +57,7 @@ void boundary_release_compile(teeny_compile_result* result) {
 }
 
 struct InterpretOwner {
-  interpreter::Result output;
+  interpreter::Result output;  // the simulator's has no radii
   std::string findings;
 };
 
@@ -64,6 +66,20 @@ std::string give_up(const char* message) {
   finding.kind = "unsupported";
   finding.message = message;
   return interpreter::to_json({finding});
+}
+
+interpreter::Result simulate(mlir::ModuleOp module, llvm::StringRef target, const teeny_interpret_request& request) {
+  simulator::Launch launch;
+  launch.arguments.assign(request.arguments, request.arguments + request.argument_count);
+  launch.grid = {request.grid[0], request.grid[1], request.grid[2]};
+  launch.ranges.assign(request.ranges, request.ranges + request.range_count);
+  const simulator::Options options{.seed = request.seed, .max_findings = request.max_findings};
+  simulator::Result result = simulator::run(*module.getOps<mlir::func::FuncOp>().begin(),
+                                            gpu::capability_of(std::string_view(target)), launch, options);
+  interpreter::Result output;
+  output.ok = result.ok;
+  output.findings = std::move(result.findings);
+  return output;
 }
 
 // The interpreter touches the caller's memory, so the caller waits for it and nothing is copied.
@@ -79,7 +95,8 @@ int32_t boundary_interpret(const teeny_interpret_request* request, teeny_interpr
       owner->findings = give_up("interpret: the program could not be read");
       return;
     }
-    owner->output = interpreter::run(*module, *request);
+    auto target = (*module)->getAttrOfType<mlir::StringAttr>(simulator::target_attribute);
+    owner->output = target ? simulate(*module, target.getValue(), *request) : interpreter::run(*module, *request);
     owner->findings = interpreter::to_json(owner->output.findings);
   });
   *result = {};

@@ -196,7 +196,7 @@ void compile_here(Compilation& job) {
     else
       throw Error(ErrorCode::unsupported,
                   "compile: unknown target; got '" + job.input.target +
-                      "', expected cpu:…, cuda:… or interpreter\nhelp: `teeny devices` lists the targets of this machine");
+                      "', expected cpu:…, cuda:…, simulator:… or interpreter\nhelp: `teeny devices` lists the targets of this machine");
     job.output.ok = !log.has_error();
   } catch (const std::exception& error) {
     report(log, error);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -114,6 +115,8 @@ class Driver {
   virtual std::string kind() const = 0;           // "cpu": the part of a spec before the colon
   virtual std::vector<DeviceInfo> devices() = 0;  // those found here, in the order of their numbers
   virtual std::unique_ptr<DriverDevice> open(int index) = 0;
+  // A device that is described, not found: what stands behind the colon of a spec. Null: this kind has none.
+  virtual std::unique_ptr<DriverDevice> open_named(std::string_view) { return nullptr; }
 };
 
 // Every driver, the preferred first. A new kind of device adds its line in drivers.cpp.
@@ -122,5 +125,6 @@ const std::vector<std::unique_ptr<Driver>>& drivers();
 std::unique_ptr<Driver> make_cuda_driver();
 std::unique_ptr<Driver> make_cpu_driver();
 std::unique_ptr<Driver> make_interpreter_driver();
+std::unique_ptr<Driver> make_simulator_driver();
 
 }  // namespace teeny::runtime

@@ -11,6 +11,7 @@ const std::vector<std::unique_ptr<Driver>>& drivers() {
     made->push_back(make_cuda_driver());
     made->push_back(make_cpu_driver());
     made->push_back(make_interpreter_driver());
+    made->push_back(make_simulator_driver());
     return made;
   }();
   return list;
