@@ -58,7 +58,13 @@ void InterpreterDevice::copy(DeviceMemory& to, std::uint64_t to_address, const D
                                                 bytes);
 }
 
-std::unique_ptr<Executable> InterpreterDevice::load(const std::vector<std::uint8_t>& program, const ProgramMetadata&) {
+std::unique_ptr<Executable> InterpreterDevice::load(const std::vector<std::uint8_t>& program,
+                                                    const ProgramMetadata& metadata) {
+  if (metadata.messages)
+    throw Error(ErrorCode::unsupported,
+                "load: a program must not print or assert on " + info_.spec +
+                    "; got one that does\nhelp: run it with TEENY_DEVICE=interpreter, or leave device_print and "
+                    "device_assert out");
   return std::make_unique<InterpreterExecutable>(program);
 }
 
