@@ -253,7 +253,7 @@ TEST(Simulator, MaskedLanesTouchNothing) {
     %sum = arith.addi %v, %z : i32
     thread.store %to, %sum {alignment = 4 : i32} : i32
     %none = arith.cmpi slt, %thread, %c0 : i32
-    thread.store %to mask %none, %sum {alignment = 4 : i32, offset = 4096 : i64} : i32
+    thread.store %to, %sum mask %none {alignment = 4 : i32, offset = 4096 : i64} : i32
   )");
   EXPECT_TRUE(r.result.ok) << r.text();
   EXPECT_EQ(r.y[3], 3 + 243);
