@@ -6,7 +6,7 @@ One protocol for all: every row is a CUDA graph of launches over inputs that rot
 normally distributed; graphs of all peers are replayed in turn and timed by events; the figure is the median time of a
 launch. teeny's kernels run on PyTorch's own stream and memory. Each peer may choose its constants from a list.
 """
-import argparse, ctypes, json, math, os, statistics, sys, time
+import argparse, ctypes, json, math, os, statistics, subprocess, sys, tempfile, time
 
 import torch
 import triton
@@ -379,18 +379,94 @@ def attentions(rows):
               "torch": [library]}, 0.5, ("triton",))
 
 
+# What is compiled first, second, …: kernel, dtype, sizes, constants, and the milliseconds wanted.
+COMPILED = [("vector_add", "f32", [1 << 20], dict(BLOCK=1024, warps=4), 130),
+            ("vector_add", "f32", [1 << 20], dict(BLOCK=2048, warps=4), 25),
+            ("softmax", "f32", [64, 4096], dict(BLOCK=4096, warps=4), 45),
+            ("matmul", "bf16", [256] * 3, dict(BM=128, BN=128, BK=32, warps=4, stages=4), 180),
+            ("matmul_gelu", "f16", [256] * 3, dict(BM=128, BN=128, BK=32, warps=4, stages=4), 600)]
+NAMES = ["first, vector add", "vector add", "softmax", "matmul", "matmul + GELU"]
+
+
+def buffers_of(kernel, dtype, sizes):
+    if kernel == "vector_add":
+        return normal(sizes[0]), normal(sizes[0]), torch.empty(sizes[0], device="cuda")
+    m, n = sizes[0], sizes[1]
+    if kernel == "softmax":
+        return normal(m, n), torch.empty(m, n, device="cuda")
+    return tuple(normal(m, m, dtype=DTYPES[dtype]) for _ in range(3))
+
+
+def compile_here(options):
+    """Milliseconds from the call of each kernel of COMPILED, never run before in this process, to its end on the device."""
+    teeny, times = Teeny(options.library), []
+    normal(1)
+    torch.cuda.synchronize()
+    for kernel, dtype, sizes, constants, _ in COMPILED:
+        buffers = buffers_of(kernel, dtype, sizes)
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        teeny.launcher(kernel, dtype, buffers, sizes, **constants)()
+        torch.cuda.synchronize()
+        times.append((time.perf_counter() - start) * 1e3)
+    print(json.dumps(times))
+
+
+def compile_triton():
+    """The same of Triton's vector add (twice), softmax and matrix product."""
+    normal(1)
+    times = []
+    n = 1 << 20
+    v, s, m = buffers_of("vector_add", "f32", [n]), buffers_of("softmax", "f32", [64, 4096]), buffers_of("matmul", "bf16", [256] * 3)
+    for run in (lambda: add_kernel[(n // 1024,)](*v, n, BLOCK=1024), lambda: add_kernel[(n // 2048,)](*v, n, BLOCK=2048),
+                lambda: softmax_kernel[(64,)](*s, 4096, BLOCK=4096),
+                lambda: matmul_kernel[(4,)](*m, 256, 256, 256, 256, 256, 256, BM=128, BN=128, BK=32, GROUP=8, PRECISION="ieee")):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        run()
+        torch.cuda.synchronize()
+        times.append((time.perf_counter() - start) * 1e3)
+    print(json.dumps(times))
+
+
+def compiles(rows):
+    if not rows.wants("compile"):
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "TEENY_CACHE": folder + "/teeny", "TRITON_CACHE_DIR": folder + "/triton",
+                       "CUDA_CACHE_DISABLE": "1"}
+
+        def worker(what):
+            command = [sys.executable, os.path.abspath(__file__), "--library", rows.options.library, "--worker", what]
+            done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+            if done.returncode:
+                raise RuntimeError(done.stderr[-2000:])
+            return json.loads(done.stdout.splitlines()[-1])
+
+        cold, again, triton_cold = worker("teeny"), worker("teeny"), worker("triton")
+    for i, name in enumerate(NAMES):
+        theirs = f"  triton {triton_cold[i]:.0f} ms" if i < len(triton_cold) else ""
+        print(f"compile {name} | teeny {cold[i]:.1f} ms (wanted {COMPILED[i][4]}){theirs} | from the disk cache {again[i]:.1f} ms "
+              "(wanted 2)", flush=True)
+        rows.table.append({"row": f"compile {name}", "unit": "ms", "teeny": cold[i], "from_disk": again[i],
+                           "triton": triton_cold[i] if i < len(triton_cold) else None, "wanted": COMPILED[i][4]})
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--library", required=True, help="libteeny_gpu_rows.so")
     parser.add_argument("--only", default="", help="rows whose names contain one of these, separated by commas")
     parser.add_argument("--variants", action="store_true", help="print every variant tried")
+    parser.add_argument("--worker", choices=["teeny", "triton"], help="compile in this process and print the times")
     parser.add_argument("--json", help="write the rows to this file")
     options = parser.parse_args()
+    if options.worker:
+        return compile_here(options) if options.worker == "teeny" else compile_triton()
     print(f"torch {torch.__version__}, triton {triton.__version__}, {torch.cuda.get_device_name(0)}", flush=True)
     torch.cuda.init()
     normal(1)
     rows = Rows(options, Teeny(options.library))
-    for group in (vector_add, normalisations, matmuls, attentions):
+    for group in (vector_add, normalisations, matmuls, attentions, compiles):
         group(rows)
     if options.json:
         with open(options.json, "w") as file:

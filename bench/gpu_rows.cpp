@@ -87,9 +87,9 @@ Row layer_norm(const json& j, CompileOptions compile) {
 }
 
 // Sizes m, n, k; row-major operands, and a result of type Out.
-template <class T, class Out>
+template <class T, class Out, class Epilogue = teeny::kernels::Identity>
 Row matmul(const json& j, CompileOptions compile) {
-  teeny::kernels::MatMul<> kernel{.BM = j.at("BM"), .BN = j.at("BN"), .BK = j.at("BK"), .GROUP_M = j.value("GROUP_M", 1)};
+  teeny::kernels::MatMul<Epilogue> kernel{.BM = j.at("BM"), .BN = j.at("BN"), .BK = j.at("BK"), .GROUP_M = j.value("GROUP_M", 1)};
   if (j.value("precision", "ieee") == "tf32") kernel.PRECISION = teeny::tl::Precision::tf32;
   return {[=](const Place& at, const std::uint64_t* p, const std::int64_t* sizes) {
     const std::int64_t m = sizes[0], n = sizes[1], k = sizes[2];
@@ -121,6 +121,7 @@ Row make(const json& j, const CompileOptions& compile) {
   if (kernel == "layer_norm") return layer_norm<T>(j, compile);
   if (kernel == "attention") return attention<T>(j, compile);
   if (kernel == "matmul") return matmul<T, T>(j, compile);
+  if (kernel == "matmul_gelu") return matmul<T, T, teeny::kernels::Gelu>(j, compile);
   throw std::invalid_argument("no kernel is named " + kernel);
 }
 
