@@ -13,6 +13,8 @@
 
 #include <teeny/element.hpp>
 #include <teeny/export.hpp>
+#include <teeny/host_buffer.hpp>
+#include <teeny/stream.hpp>
 
 namespace teeny::runtime {
 class DeviceMemory;
@@ -44,6 +46,9 @@ TEENY_EXPORT BufferView slice(const BufferView& view, std::uint64_t first, std::
 TEENY_EXPORT void copy_in(const BufferView& view, const void* host, std::uint64_t bytes);
 TEENY_EXPORT void copy_out(const BufferView& view, void* host, std::uint64_t bytes);
 TEENY_EXPORT void copy_between(const BufferView& destination, const BufferView& source);
+// In the order of a stream of the buffer's device, which keeps both alive until the copy is done.
+TEENY_EXPORT void copy_in(const BufferView& view, const HostView& host, const Stream& stream);
+TEENY_EXPORT void copy_out(const BufferView& view, const HostView& host, const Stream& stream);
 TEENY_EXPORT void* host_pointer(const BufferView& view);
 [[noreturn]] TEENY_EXPORT void wrong_dtype(DType held, DType wanted);
 
@@ -78,6 +83,16 @@ class Buffer {
   void download(std::span<T> host) const { detail::copy_out(view_, host.data(), host.size_bytes()); }
   std::vector<T> download() const;
   void copy_from(const Buffer& source) { detail::copy_between(view_, source.view_); }
+
+  // Copies in the order of a stream (the device's default one where it is not given), which return before they are done.
+  // The host's count must be size(). Both memories are kept until then. Throws invalid_argument, or what earlier work of the
+  // stream had failed with.
+  void upload_async(const HostBuffer<T>& host, const Stream& stream = {}) {
+    detail::copy_in(view_, host.view(), stream);
+  }
+  void download_async(const HostBuffer<T>& host, const Stream& stream = {}) const {
+    detail::copy_out(view_, host.view(), stream);
+  }
 
   // The elements, for devices whose memory the host can reach; throws unsupported elsewhere. The caller synchronises.
   T* host_data() const { return static_cast<T*>(detail::host_pointer(view_)); }

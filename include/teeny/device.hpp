@@ -52,6 +52,12 @@ class TEENY_EXPORT Device {
     return {dtype, detail::allocate(state_, count, size_of(dtype))};
   }
 
+  // Host memory with undefined contents for `count` elements, for copies beside other work; throws out_of_memory.
+  template <class T>
+  HostBuffer<T> host_buffer(std::size_t count) const {
+    return HostBuffer<T>(detail::allocate_host(state_, count, sizeof(T)));
+  }
+
   // A new buffer with a copy of the host's elements.
   template <class T>
   Buffer<T> upload(std::span<const T> host) const {

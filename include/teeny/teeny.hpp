@@ -8,6 +8,7 @@
 #include <teeny/dtype.hpp>
 #include <teeny/error.hpp>
 #include <teeny/half.hpp>
+#include <teeny/host_buffer.hpp>
 #include <teeny/kernel.hpp>
 #include <teeny/launch.hpp>
 #include <teeny/stream.hpp>

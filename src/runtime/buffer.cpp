@@ -30,6 +30,13 @@ std::uint64_t bytes_of(std::uint64_t count, std::size_t element_bytes, const cha
   return count * element_bytes;
 }
 
+void check_part(std::uint64_t size, std::uint64_t first, std::uint64_t count) {
+  if (first > size || count > size - first)
+    wrong("slice", "the part must lie inside of the buffer",
+          "elements " + std::to_string(first) + " … " + std::to_string(first) + " + " + std::to_string(count),
+          "at most " + std::to_string(size) + " elements", "slice(first, count) takes a count, not an end");
+}
+
 }  // namespace
 
 BufferView allocate(runtime::DeviceState* device, std::uint64_t count, std::size_t element_bytes) {
@@ -53,11 +60,7 @@ BufferView wrap_host(runtime::DeviceState* device, void* host, std::uint64_t cou
 
 BufferView slice(const BufferView& view, std::uint64_t first, std::uint64_t count, std::size_t element_bytes) {
   need_memory(view, "slice");
-  const std::uint64_t size = view.bytes / element_bytes;
-  if (first > size || count > size - first)
-    wrong("slice", "the part must lie inside of the buffer",
-          "elements " + std::to_string(first) + " … " + std::to_string(first) + " + " + std::to_string(count),
-          "at most " + std::to_string(size) + " elements", "slice(first, count) takes a count, not an end");
+  check_part(view.bytes / element_bytes, first, count);
   BufferView part = view;
   part.address += first * element_bytes;
   part.bytes = count * element_bytes;
@@ -97,6 +100,58 @@ void copy_between(const BufferView& destination, const BufferView& source) {
   std::vector<std::uint8_t> host(source.bytes);
   source.device->driver->copy_out(*source.memory, source.address, host.data(), source.bytes);
   destination.device->driver->copy_in(*destination.memory, destination.address, host.data(), source.bytes);
+}
+
+HostView allocate_host(runtime::DeviceState* device, std::uint64_t count, std::size_t element_bytes) {
+  const std::uint64_t bytes = bytes_of(count, element_bytes, "host_buffer");
+  HostView view{.memory = device->driver->allocate_host(bytes), .bytes = bytes};
+  view.data = view.memory->data;
+  return view;
+}
+
+HostView slice(const HostView& view, std::uint64_t first, std::uint64_t count, std::size_t element_bytes) {
+  if (view.memory == nullptr)
+    wrong("slice", "the host buffer must have memory", "a null one", "one of device.host_buffer<T>(n)",
+          "make it first");
+  check_part(view.bytes / element_bytes, first, count);
+  HostView part = view;
+  part.data = static_cast<std::byte*>(part.data) + first * element_bytes;
+  part.bytes = count * element_bytes;
+  return part;
+}
+
+namespace {
+
+void copy_in_order(const BufferView& view, const HostView& host, const Stream& stream, bool to_device,
+                   const char* operation) {
+  need_memory(view, operation);
+  if (host.memory == nullptr)
+    wrong(operation, "the host buffer must have memory", "a null one", "one of device.host_buffer<T>(n)",
+          "make it first");
+  if (host.bytes != view.bytes)
+    wrong(operation, "both sides must have one size", std::to_string(host.bytes) + " bytes of the host's",
+          std::to_string(view.bytes) + " bytes", "use slice() to copy a part");
+  if (stream.state() != nullptr && stream.device() != view.device)
+    wrong(operation, "the stream must be of the buffer's device", "one of " + stream.device()->driver->info().spec,
+          view.device->driver->info().spec, "make it with device.stream()");
+  if (view.bytes == 0) return;
+  runtime::DriverStream& order = stream.state() != nullptr ? *stream.state() : view.device->driver->default_stream();
+  order.copy({.to_device = to_device,
+              .memory = view.memory,
+              .address = view.address,
+              .host = host.memory,
+              .data = host.data,
+              .bytes = view.bytes});
+}
+
+}  // namespace
+
+void copy_in(const BufferView& view, const HostView& host, const Stream& stream) {
+  copy_in_order(view, host, stream, true, "upload_async");
+}
+
+void copy_out(const BufferView& view, const HostView& host, const Stream& stream) {
+  copy_in_order(view, host, stream, false, "download_async");
 }
 
 void* host_pointer(const BufferView& view) {

@@ -25,6 +25,24 @@ class DeviceMemory {
   std::uint64_t bytes = 0;
 };
 
+// Memory of the host's that a device copies to and from beside its other work.
+class HostMemory {
+ public:
+  virtual ~HostMemory() = default;
+  void* data = nullptr;
+  std::uint64_t bytes = 0;
+};
+
+// A copy in a stream's order, of at least one byte. The stream keeps both memories until it is done.
+struct HostCopy {
+  bool to_device = true;
+  std::shared_ptr<DeviceMemory> memory;
+  std::uint64_t address = 0;
+  std::shared_ptr<HostMemory> host;
+  void* data = nullptr;
+  std::uint64_t bytes = 0;
+};
+
 // A program as the device runs it.
 class Executable {
  public:
@@ -61,6 +79,7 @@ class DriverStream {
  public:
   virtual ~DriverStream() = default;
   virtual void launch(const Launch& launch) = 0;
+  virtual void copy(const HostCopy& copy) = 0;
   virtual std::shared_ptr<DriverEvent> record() = 0;
   virtual void wait(const std::shared_ptr<DriverEvent>& event) = 0;
   virtual void synchronize() = 0;
@@ -82,6 +101,8 @@ class DriverDevice {
 
   // Throws out_of_memory. At least one byte is allocated, so that an empty buffer is no null buffer.
   virtual std::shared_ptr<DeviceMemory> allocate(std::uint64_t bytes) = 0;
+  // The same for the host's side of copies.
+  virtual std::shared_ptr<HostMemory> allocate_host(std::uint64_t bytes) = 0;
   // Throws unsupported where programs cannot reach host memory.
   virtual std::shared_ptr<DeviceMemory> wrap(void* host, std::uint64_t bytes) = 0;
   // Memory of the device, and a stream, that an engine already has. Throws unsupported where there is no such thing.

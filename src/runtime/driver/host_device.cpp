@@ -61,6 +61,15 @@ struct HeldLaunch {
   detail::RecordedKernelPtr kernel;
 };
 
+class PlainHostMemory final : public HostMemory {
+ public:
+  PlainHostMemory(void* allocated, std::uint64_t size) {
+    data = allocated;
+    bytes = size;
+  }
+  ~PlainHostMemory() override { std::free(data); }
+};
+
 }  // namespace
 
 HostStream::HostStream(HostDevice& device, bool asynchronous) : device_(device) {
@@ -113,22 +122,39 @@ void HostStream::give(std::function<void()> work) {
   changed_.notify_all();
 }
 
+void HostStream::give_launch(std::function<void()> work) {
+  {
+    std::unique_lock lock(mutex_);
+    throw_pending(lock);
+  }
+  give([this, work = std::move(work)] {
+    {
+      const std::lock_guard lock(mutex_);
+      if (failure_) return;
+    }
+    work();
+  });
+}
+
 void HostStream::launch(const Launch& launch) {
   if (!worker_.joinable()) {
     device_.execute(launch);
     return;
   }
-  {
-    std::unique_lock lock(mutex_);
-    throw_pending(lock);
-  }
-  give([this, held = std::make_shared<HeldLaunch>(launch)] {
-    {
-      const std::lock_guard lock(mutex_);
-      if (failure_) return;
-    }
-    device_.execute(held->launch);
-  });
+  give_launch([this, held = std::make_shared<HeldLaunch>(launch)] { device_.execute(held->launch); });
+}
+
+void HostStream::copy(const HostCopy& copy) {
+  const auto run = [this, copy] {
+    if (copy.to_device)
+      device_.copy_in(*copy.memory, copy.address, copy.data, copy.bytes);
+    else
+      device_.copy_out(*copy.memory, copy.address, copy.data, copy.bytes);
+  };
+  if (worker_.joinable())
+    give_launch(run);
+  else
+    run();
 }
 
 std::shared_ptr<DriverEvent> HostStream::record() {
@@ -152,6 +178,12 @@ void HostStream::synchronize() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return queue_.empty() && !busy_; });
   throw_pending(lock);
+}
+
+std::shared_ptr<HostMemory> HostDevice::allocate_host(std::uint64_t bytes) {
+  void* data = runtime::allocate_host(bytes);
+  if (data == nullptr) throw_out_of_memory(info(), bytes);
+  return std::make_shared<PlainHostMemory>(data, bytes);
 }
 
 void* HostDevice::host_pointer(DeviceMemory&, std::uint64_t address, std::uint64_t) {

@@ -21,12 +21,15 @@ class HostStream final : public DriverStream {
   ~HostStream() override;  // waits for the work given so far
 
   void launch(const Launch& launch) override;
+  void copy(const HostCopy& copy) override;
   std::shared_ptr<DriverEvent> record() override;
   void wait(const std::shared_ptr<DriverEvent>& event) override;
   void synchronize() override;
 
  private:
   void give(std::function<void()> work);
+  // Work that is dropped where earlier work has failed, whose failure is thrown here if it is known already.
+  void give_launch(std::function<void()> work);
   void work();
   void throw_pending(std::unique_lock<std::mutex>& lock);
 
@@ -47,6 +50,7 @@ class HostDevice : public DriverDevice {
   // Runs one launch to its end on the calling thread (and its pool); throws what the launch did wrong.
   virtual void execute(const Launch& launch) = 0;
 
+  std::shared_ptr<HostMemory> allocate_host(std::uint64_t bytes) override;
   void* host_pointer(DeviceMemory& memory, std::uint64_t address, std::uint64_t bytes) override;
   void copy_in(DeviceMemory& memory, std::uint64_t address, const void* host, std::uint64_t bytes) override;
   void copy_out(const DeviceMemory& memory, std::uint64_t address, void* host, std::uint64_t bytes) override;

@@ -64,6 +64,11 @@ void copy_now(Address to, Address from, std::size_t bytes, bool host_to, bool ho
   std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
 }
 
+bool is_pinned(Address address) {
+  const auto next = state().host_blocks.upper_bound(address);
+  return next != state().host_blocks.begin() && address < std::prev(next)->first + std::prev(next)->second.bytes;
+}
+
 }  // namespace
 
 // ---- what the test sets and reads
@@ -224,6 +229,12 @@ EXPORT Result cuMemcpyDtoD_v2(Address to, Address from, std::size_t bytes) {
 EXPORT Result cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t bytes, Stream* stream) {
   ENTER_IN_CONTEXT(cuMemcpyHtoDAsync_v2);
   const auto host = reinterpret_cast<Address>(from);
+  if (!is_pinned(host)) {  // the driver takes a copy of pageable memory
+    state().give(*stream, [to, data = std::string(static_cast<const char*>(from), bytes)] {
+      copy_now(to, reinterpret_cast<Address>(data.data()), data.size(), false, true);
+    });
+    return ok;
+  }
   state().give(*stream, [=] {
     if (state().reachable(state().host_blocks, host, bytes)) copy_now(to, host, bytes, false, true);
   });
@@ -232,6 +243,11 @@ EXPORT Result cuMemcpyHtoDAsync_v2(Address to, const void* from, std::size_t byt
 EXPORT Result cuMemcpyDtoHAsync_v2(void* to, Address from, std::size_t bytes, Stream* stream) {
   ENTER_IN_CONTEXT(cuMemcpyDtoHAsync_v2);
   const auto host = reinterpret_cast<Address>(to);
+  if (!is_pinned(host)) {
+    state().run_to(*stream, stream->given);
+    copy_now(host, from, bytes, true, false);
+    return state().lost;
+  }
   state().give(*stream, [=] {
     if (state().reachable(state().host_blocks, host, bytes)) copy_now(host, from, bytes, true, false);
   });

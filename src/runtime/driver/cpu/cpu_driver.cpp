@@ -198,7 +198,7 @@ class CpuDevice final : public HostDevice {
   const DeviceInfo& info() const override { return info_; }
 
   std::shared_ptr<DeviceMemory> allocate(std::uint64_t bytes) override {
-    void* data = allocate_host(bytes);
+    void* data = runtime::allocate_host(bytes);
     if (data == nullptr) throw_out_of_memory(info_, bytes);
     return std::make_shared<CpuMemory>(data, bytes, true);
   }

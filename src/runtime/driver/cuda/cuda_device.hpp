@@ -36,6 +36,18 @@ class CudaMemory final : public DeviceMemory {
   std::uint64_t serial_ = 0;      // of the allocation
 };
 
+// Page-locked memory of the host. Knows its copies under way by a point behind the last one of each stream.
+class CudaHostMemory final : public HostMemory {
+ public:
+  CudaHostMemory(CudaDevice& device, void* allocated, std::uint64_t size);
+  ~CudaHostMemory() override;  // waits for them
+  void used_by(CudaStream stream);
+
+ private:
+  CudaDevice& device_;
+  PointsByStream copies_;
+};
+
 // What one program may take of the device.
 struct Limits {
   int threads = 0, registers = 0;
@@ -71,6 +83,7 @@ class CudaDriverStream final : public DriverStream {
   ~CudaDriverStream() override;
 
   void launch(const Launch& launch) override;
+  void copy(const HostCopy& copy) override;
   std::shared_ptr<DriverEvent> record() override;
   void wait(const std::shared_ptr<DriverEvent>& event) override;
   void synchronize() override;
@@ -90,6 +103,7 @@ class CudaDevice final : public DriverDevice {
 
   const DeviceInfo& info() const override { return info_; }
   std::shared_ptr<DeviceMemory> allocate(std::uint64_t bytes) override;
+  std::shared_ptr<HostMemory> allocate_host(std::uint64_t bytes) override;
   std::shared_ptr<DeviceMemory> wrap(void* host, std::uint64_t bytes) override;
   std::shared_ptr<DeviceMemory> wrap_device(std::uint64_t address, std::uint64_t bytes) override;
   void* host_pointer(DeviceMemory&, std::uint64_t, std::uint64_t) override { return nullptr; }

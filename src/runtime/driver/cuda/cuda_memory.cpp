@@ -8,6 +8,10 @@
 
 namespace teeny::runtime::cuda {
 
+namespace {
+constexpr unsigned portable = 1;  // CU_MEMHOSTALLOC_PORTABLE: page-locked for all contexts
+}
+
 CudaMemory::CudaMemory(CudaDevice& device, DevicePointer pointer, std::uint64_t size, bool owned)
     : device_(device), owned_(owned) {
   address = pointer;
@@ -23,6 +27,33 @@ CudaMemory::~CudaMemory() {
 
 void CudaMemory::first_use(StreamId id, CudaStream stream) {
   uses_.add(id, [&] { device_.await_allocation(*this, stream); });
+}
+
+CudaHostMemory::CudaHostMemory(CudaDevice& device, void* allocated, std::uint64_t size) : device_(device) {
+  data = allocated;
+  bytes = size;
+}
+
+CudaHostMemory::~CudaHostMemory() {
+  copies_.synchronize();
+  const CurrentContext current(device_.context(), std::nothrow);
+  symbols()->host_free(data);
+}
+
+void CudaHostMemory::used_by(CudaStream stream) { copies_.record(stream); }
+
+std::shared_ptr<HostMemory> CudaDevice::allocate_host(std::uint64_t bytes) {
+  const CurrentContext current(context_);
+  void* data = nullptr;
+  const Result result = symbols()->host_allocate(&data, std::max<std::uint64_t>(bytes, 1), portable);
+  if (result == out_of_memory)
+    throw Error(ErrorCode::out_of_memory,
+                "host_buffer: page-locked memory must be available; got a request for " + std::to_string(bytes) +
+                    " bytes for " + info_.spec +
+                    ", expected less\nhelp: use fewer and smaller host buffers again and again, or raise the system's "
+                    "limit of locked memory");
+  check(result, "cuMemHostAlloc");
+  return std::make_shared<CudaHostMemory>(*this, data, bytes);
 }
 
 std::shared_ptr<DeviceMemory> CudaDevice::allocate(std::uint64_t bytes) {

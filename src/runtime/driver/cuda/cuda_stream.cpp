@@ -66,6 +66,17 @@ void CudaDriverStream::launch(const Launch& launch) {
   if (result != 0) executable.refuse(launch, result);
 }
 
+void CudaDriverStream::copy(const HostCopy& copy) {
+  const CurrentContext current(device_.context());
+  if (static_cast<CudaMemory&>(*copy.memory).use(id_, stream_)) awaited_ = true;
+  if (copy.to_device)
+    check(symbols()->copy_in_async(copy.address, copy.data, copy.bytes, stream_), "upload_async");
+  else
+    check(symbols()->copy_out_async(copy.data, copy.address, copy.bytes, stream_), "download_async");
+  // Memory of another kind of device is pageable: the driver has taken what it needs of it when the call returns.
+  if (auto* pinned = dynamic_cast<CudaHostMemory*>(copy.host.get())) pinned->used_by(stream_);
+}
+
 std::shared_ptr<DriverEvent> CudaDriverStream::record() { return std::make_shared<CudaDriverEvent>(device_, stream_); }
 
 void CudaDriverStream::wait(const std::shared_ptr<DriverEvent>& event) {

@@ -21,6 +21,19 @@ bool Point::make_wait(CudaStream stream) const {
 }
 bool Point::synchronize() const { return event_ != nullptr && symbols()->event_synchronize(event_) == 0; }
 
+void PointsByStream::record(CudaStream stream) {
+  if (is_capturing(stream)) return;  // runs when its owner's graph does
+  const std::lock_guard lock(mutex_);
+  auto found = std::find_if(points_.begin(), points_.end(), [&](const auto& entry) { return entry.first == stream; });
+  if (found == points_.end()) found = points_.insert(found, {stream, std::make_unique<Point>()});
+  found->second->record(stream);
+}
+
+void PointsByStream::synchronize() {
+  const std::lock_guard lock(mutex_);
+  for (const auto& [stream, point] : points_) point->synchronize();
+}
+
 bool is_capturing(CudaStream stream) {
   int status = 0;
   return symbols()->stream_capturing(stream, &status) == 0 && status != 0;

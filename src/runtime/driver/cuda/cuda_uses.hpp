@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -28,6 +29,17 @@ class Point {
 
  private:
   CudaEvent event_ = nullptr;
+};
+
+// The place behind the last use of one thing in each stream, for a host that has to wait for them all.
+class PointsByStream {
+ public:
+  void record(CudaStream stream);
+  void synchronize();
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::pair<CudaStream, std::unique_ptr<Point>>> points_;  // guarded by mutex_
 };
 
 // True while the stream's owner records its work instead of running it: it can neither be waited for nor wait.

@@ -64,6 +64,10 @@ constexpr Result invalid_value = 1, out_of_memory = 2, not_ready = 600, out_of_r
   X(memory_info, cuMemGetInfo_v2, std::size_t*, std::size_t*)                                               \
   X(memory_allocate, cuMemAlloc_v2, DevicePointer*, std::size_t)                                            \
   X(memory_free, cuMemFree_v2, DevicePointer)                                                               \
+  X(host_allocate, cuMemHostAlloc, void**, std::size_t, unsigned)                                           \
+  X(host_free, cuMemFreeHost, void*)                                                                        \
+  X(copy_in_async, cuMemcpyHtoDAsync_v2, DevicePointer, const void*, std::size_t, CudaStream)               \
+  X(copy_out_async, cuMemcpyDtoHAsync_v2, void*, DevicePointer, std::size_t, CudaStream)                    \
   X(copy_in, cuMemcpyHtoD_v2, DevicePointer, const void*, std::size_t)                                      \
   X(copy_out, cuMemcpyDtoH_v2, void*, DevicePointer, std::size_t)                                           \
   X(copy, cuMemcpyDtoD_v2, DevicePointer, DevicePointer, std::size_t)                                       \

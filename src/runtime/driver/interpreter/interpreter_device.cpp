@@ -29,7 +29,7 @@ void on_print(void* context, const char* text, size_t size) {
 }  // namespace
 
 std::shared_ptr<DeviceMemory> InterpreterDevice::allocate(std::uint64_t bytes) {
-  void* data = bytes <= info_.memory_bytes / 2 ? allocate_host(bytes) : nullptr;  // as much again for its map
+  void* data = bytes <= info_.memory_bytes / 2 ? runtime::allocate_host(bytes) : nullptr;  // as much again for its map
   if (data == nullptr) throw_out_of_memory(info_, bytes);
   return std::make_shared<InterpreterMemory>(live_, data, bytes, true);
 }
