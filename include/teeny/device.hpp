@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <teeny/buffer.hpp>
+#include <teeny/graph.hpp>
 #include <teeny/options.hpp>
 #include <teeny/stream.hpp>
 
@@ -79,6 +80,11 @@ class TEENY_EXPORT Device {
 
   // A new stream beside the default one.
   Stream stream() const;
+  // Calls `work` with a stream that writes down the launches and copies given to it, none of which runs, and makes a graph of
+  // them. Kernels may be compiled and buffers made within. Throws invalid_argument where `work` does on this device what a
+  // graph cannot hold: launches and copies on other streams, blocking copies, synchronize(), events, another capture; and
+  // what `work` throws, or what the launches would have thrown.
+  Graph capture(const std::function<void(const Stream&)>& work) const;
   // Waits for all work on all streams; throws the first error of earlier work, once.
   void synchronize() const;
 

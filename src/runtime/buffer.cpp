@@ -136,6 +136,7 @@ void copy_in_order(const BufferView& view, const HostView& host, const Stream& s
           view.device->driver->info().spec, "make it with device.stream()");
   if (view.bytes == 0) return;
   runtime::DriverStream& order = stream.state() != nullptr ? *stream.state() : view.device->driver->default_stream();
+  view.device->check_capture(&order, "a copy on another stream");
   order.copy({.to_device = to_device,
               .memory = view.memory,
               .address = view.address,

@@ -58,6 +58,7 @@ std::shared_ptr<DriverStream> DeviceState::track(std::shared_ptr<DriverStream> s
 }
 
 void DeviceState::synchronize() {
+  check_capture(nullptr, "a wait for the device's work");
   std::vector<std::shared_ptr<DriverStream>> streams;
   {
     const std::lock_guard lock(streams_mutex_);

@@ -1,6 +1,7 @@
 // A device of this process: its driver's object, its programs, its streams.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -23,7 +24,11 @@ struct DeviceState {
   // Waits for all streams; throws the first failure after all have ended.
   void synchronize();
 
+  // Where this thread captures a graph on this device: throws unless `stream` is the capture's own. `what` it would be.
+  void check_capture(const DriverStream* stream, const char* what) const;
+
   const std::unique_ptr<DriverDevice> driver;
+  std::atomic<int> captures{0};  // under way, in all threads
 
  private:
   struct Known {
@@ -38,6 +43,11 @@ struct DeviceState {
   std::mutex streams_mutex_;
   std::vector<std::weak_ptr<DriverStream>> streams_;  // guarded by streams_mutex_
 };
+
+void check_no_capture(const DeviceState& device, const DriverStream* stream, const char* what);
+inline void DeviceState::check_capture(const DriverStream* stream, const char* what) const {
+  if (captures.load(std::memory_order_relaxed) != 0) check_no_capture(*this, stream, what);
+}
 
 // The state of a device that a spec names; opened on first use, never closed. Throws as Device::open.
 DeviceState* open_device(std::string_view spec);

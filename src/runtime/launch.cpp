@@ -115,6 +115,7 @@ void launch_with_radii(runtime::DeviceState* device, runtime::Program* program, 
   for (std::size_t i = 0; i < count; ++i) slots[i] = arguments[i].bits;
   launch.slots = slots;
   launch.executable = &program->choose(arguments, *kernel);
+  device->check_capture(order, "a launch on another stream");
   (order != nullptr ? *order : driver.default_stream()).launch(launch);
 }
 

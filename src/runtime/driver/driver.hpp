@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <teeny/buffer.hpp>
@@ -65,6 +66,10 @@ struct Launch {
   Radii* radii = nullptr;  // filled by the interpreter where it is asked for; other devices leave it alone
 };
 
+class DriverGraph;
+struct HeldLaunch;
+using Step = std::variant<std::shared_ptr<const HeldLaunch>, HostCopy>;  // steps.hpp
+
 class DriverEvent {
  public:
   virtual ~DriverEvent() = default;
@@ -80,6 +85,7 @@ class DriverStream {
   virtual ~DriverStream() = default;
   virtual void launch(const Launch& launch) = 0;
   virtual void copy(const HostCopy& copy) = 0;
+  virtual void replay(const std::shared_ptr<DriverGraph>& graph) = 0;  // of this device; not empty
   virtual std::shared_ptr<DriverEvent> record() = 0;
   virtual void wait(const std::shared_ptr<DriverEvent>& event) = 0;
   virtual void synchronize() = 0;
@@ -122,6 +128,8 @@ class DriverDevice {
   virtual std::vector<std::uint8_t> assemble(const std::vector<std::uint8_t>& portable) { return portable; }
   virtual std::unique_ptr<Executable> load(const std::vector<std::uint8_t>& program,
                                            const ProgramMetadata& metadata) = 0;
+
+  virtual std::shared_ptr<DriverGraph> make_graph(std::vector<Step> steps) = 0;
 
   virtual DriverStream& default_stream() = 0;
   virtual std::shared_ptr<DriverStream> make_stream() = 0;

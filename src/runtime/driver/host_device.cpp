@@ -10,6 +10,8 @@
 
 #include <teeny/error.hpp>
 
+#include "runtime/driver/steps.hpp"
+
 namespace teeny::runtime {
 
 namespace {
@@ -43,22 +45,6 @@ class HostEvent final : public DriverEvent {
   std::condition_variable changed_;
   bool done_ = false;
   std::chrono::steady_clock::time_point time_;
-};
-
-// A launch that outlives the call: its slots, and its buffers kept alive.
-struct HeldLaunch {
-  explicit HeldLaunch(const Launch& launch)
-      : launch(launch), slots(launch.slots, launch.slots + launch.argument_count), kernel(*launch.kernel) {
-    for (std::size_t i = 0; i < launch.argument_count; ++i)
-      if (launch.arguments[i].buffer != nullptr) memories.push_back(launch.arguments[i].buffer->memory);
-    this->launch.slots = slots.data();
-    this->launch.arguments = nullptr;
-    this->launch.kernel = &kernel;
-  }
-  Launch launch;
-  std::vector<std::uint64_t> slots;
-  std::vector<std::shared_ptr<DeviceMemory>> memories;
-  detail::RecordedKernelPtr kernel;
 };
 
 class PlainHostMemory final : public HostMemory {
@@ -145,11 +131,15 @@ void HostStream::launch(const Launch& launch) {
 }
 
 void HostStream::copy(const HostCopy& copy) {
-  const auto run = [this, copy] {
-    if (copy.to_device)
-      device_.copy_in(*copy.memory, copy.address, copy.data, copy.bytes);
-    else
-      device_.copy_out(*copy.memory, copy.address, copy.data, copy.bytes);
+  if (worker_.joinable())
+    give_launch([this, step = Step(copy)] { device_.carry_out(step); });
+  else
+    device_.carry_out(copy);
+}
+
+void HostStream::replay(const std::shared_ptr<DriverGraph>& graph) {
+  const auto run = [this, graph] {
+    for (const Step& step : graph->steps) device_.carry_out(step);
   };
   if (worker_.joinable())
     give_launch(run);
@@ -184,6 +174,22 @@ std::shared_ptr<HostMemory> HostDevice::allocate_host(std::uint64_t bytes) {
   void* data = runtime::allocate_host(bytes);
   if (data == nullptr) throw_out_of_memory(info(), bytes);
   return std::make_shared<PlainHostMemory>(data, bytes);
+}
+
+std::shared_ptr<DriverGraph> HostDevice::make_graph(std::vector<Step> steps) {
+  return std::make_shared<DriverGraph>(std::move(steps));
+}
+
+void HostDevice::carry_out(const Step& step) {
+  if (const auto* held = std::get_if<std::shared_ptr<const HeldLaunch>>(&step)) {
+    execute((*held)->launch);
+    return;
+  }
+  const auto& copy = std::get<HostCopy>(step);
+  if (copy.to_device)
+    copy_in(*copy.memory, copy.address, copy.data, copy.bytes);
+  else
+    copy_out(*copy.memory, copy.address, copy.data, copy.bytes);
 }
 
 void* HostDevice::host_pointer(DeviceMemory&, std::uint64_t address, std::uint64_t) {

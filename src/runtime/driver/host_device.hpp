@@ -22,6 +22,7 @@ class HostStream final : public DriverStream {
 
   void launch(const Launch& launch) override;
   void copy(const HostCopy& copy) override;
+  void replay(const std::shared_ptr<DriverGraph>& graph) override;
   std::shared_ptr<DriverEvent> record() override;
   void wait(const std::shared_ptr<DriverEvent>& event) override;
   void synchronize() override;
@@ -56,6 +57,9 @@ class HostDevice : public DriverDevice {
   void copy_out(const DeviceMemory& memory, std::uint64_t address, void* host, std::uint64_t bytes) override;
   void copy(DeviceMemory& to, std::uint64_t to_address, const DeviceMemory& from, std::uint64_t from_address,
             std::uint64_t bytes) override;
+  std::shared_ptr<DriverGraph> make_graph(std::vector<Step> steps) override;
+  // One step of a graph, as execute().
+  void carry_out(const Step& step);
   DriverStream& default_stream() override { return default_stream_; }
   std::shared_ptr<DriverStream> make_stream() override { return std::make_shared<HostStream>(*this, true); }
 

@@ -2,7 +2,7 @@
 
 #include <teeny/error.hpp>
 
-#include "runtime/messages.hpp"
+#include "runtime/driver/cuda/cuda_graph.hpp"
 
 namespace teeny::runtime::cuda {
 
@@ -101,6 +101,10 @@ std::vector<std::uint8_t> CudaDevice::assemble(const std::vector<std::uint8_t>& 
 std::unique_ptr<Executable> CudaDevice::load(const std::vector<std::uint8_t>& program,
                                              const ProgramMetadata& metadata) {
   return std::make_unique<CudaExecutable>(*this, program, metadata);
+}
+
+std::shared_ptr<DriverGraph> CudaDevice::make_graph(std::vector<Step> steps) {
+  return std::make_shared<CudaGraph>(*this, std::move(steps));
 }
 
 std::shared_ptr<DriverStream> CudaDevice::make_stream() {

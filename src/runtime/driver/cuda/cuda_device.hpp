@@ -59,6 +59,17 @@ class CudaExecutable final : public Executable {
   CudaExecutable(CudaDevice& device, const std::vector<std::uint8_t>& cubin, const ProgramMetadata& metadata);
   ~CudaExecutable() override;
 
+  // Starts it; the context is current. Throws as refuse().
+  void launch(const Launch& launch, CudaStream stream) const {
+    if (!fits) refuse(launch, 0);
+    // Every value stands in the low bytes of its slot, which is where a little-endian host reads a shorter one.
+    void* parameters[detail::max_arguments];
+    for (std::size_t i = 0; i < launch.argument_count; ++i)
+      parameters[i] = const_cast<std::uint64_t*>(launch.slots + i);
+    const Result result = symbols()->launch(function, launch.grid[0], launch.grid[1], launch.grid[2], threads, 1, 1,
+                                            shared_bytes, stream, parameters, nullptr);
+    if (result != 0) refuse(launch, result);
+  }
   // Throws where the device cannot take this program, or did not (a `result` that is no success): names the kernel, the
   // grid and the limit that was passed.
   [[noreturn]] void refuse(const Launch& launch, Result result) const;
@@ -84,6 +95,7 @@ class CudaDriverStream final : public DriverStream {
 
   void launch(const Launch& launch) override;
   void copy(const HostCopy& copy) override;
+  void replay(const std::shared_ptr<DriverGraph>& graph) override;
   std::shared_ptr<DriverEvent> record() override;
   void wait(const std::shared_ptr<DriverEvent>& event) override;
   void synchronize() override;
@@ -96,6 +108,9 @@ class CudaDriverStream final : public DriverStream {
   const StreamId id_;
   std::atomic<bool> awaited_{false};  // memory counts on it
 };
+
+// Gives a copy to a stream; the context is current.
+void enqueue(const HostCopy& copy, CudaStream stream);
 
 class CudaDevice final : public DriverDevice {
  public:
@@ -116,6 +131,7 @@ class CudaDevice final : public DriverDevice {
   std::vector<std::uint8_t> assemble(const std::vector<std::uint8_t>& portable) override;
   std::unique_ptr<Executable> load(const std::vector<std::uint8_t>& program, const ProgramMetadata& metadata) override;
 
+  std::shared_ptr<DriverGraph> make_graph(std::vector<Step> steps) override;
   DriverStream& default_stream() override { return *default_stream_; }
   std::shared_ptr<DriverStream> make_stream() override;
   std::shared_ptr<DriverStream> wrap_stream(void* stream) override;

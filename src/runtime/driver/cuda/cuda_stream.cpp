@@ -1,5 +1,6 @@
 // Streams and events of a CUDA device.
 #include "runtime/driver/cuda/cuda_device.hpp"
+#include "runtime/driver/cuda/cuda_graph.hpp"
 
 namespace teeny::runtime::cuda {
 
@@ -50,31 +51,32 @@ CudaDriverStream::~CudaDriverStream() {
 }
 
 void CudaDriverStream::launch(const Launch& launch) {
-  const auto& executable = static_cast<const CudaExecutable&>(*launch.executable);
-  if (!executable.fits) executable.refuse(launch, 0);
   const CurrentContext current(device_.context());
-  // Every value stands in the low bytes of its slot, which is where a little-endian host reads a shorter one.
-  void* parameters[detail::max_arguments];
   for (std::size_t i = 0; i < launch.argument_count; ++i) {
-    parameters[i] = const_cast<std::uint64_t*>(launch.slots + i);
     const detail::BufferView* view = launch.arguments[i].buffer;
     if (view != nullptr && static_cast<CudaMemory&>(*view->memory).use(id_, stream_)) awaited_ = true;
   }
-  const Result result =
-      symbols()->launch(executable.function, launch.grid[0], launch.grid[1], launch.grid[2], executable.threads, 1, 1,
-                        executable.shared_bytes, stream_, parameters, nullptr);
-  if (result != 0) executable.refuse(launch, result);
+  static_cast<const CudaExecutable&>(*launch.executable).launch(launch, stream_);
+}
+
+void enqueue(const HostCopy& copy, CudaStream stream) {
+  if (copy.to_device)
+    check(symbols()->copy_in_async(copy.address, copy.data, copy.bytes, stream), "upload_async");
+  else
+    check(symbols()->copy_out_async(copy.data, copy.address, copy.bytes, stream), "download_async");
 }
 
 void CudaDriverStream::copy(const HostCopy& copy) {
   const CurrentContext current(device_.context());
   if (static_cast<CudaMemory&>(*copy.memory).use(id_, stream_)) awaited_ = true;
-  if (copy.to_device)
-    check(symbols()->copy_in_async(copy.address, copy.data, copy.bytes, stream_), "upload_async");
-  else
-    check(symbols()->copy_out_async(copy.data, copy.address, copy.bytes, stream_), "download_async");
+  enqueue(copy, stream_);
   // Memory of another kind of device is pageable: the driver has taken what it needs of it when the call returns.
   if (auto* pinned = dynamic_cast<CudaHostMemory*>(copy.host.get())) pinned->used_by(stream_);
+}
+
+void CudaDriverStream::replay(const std::shared_ptr<DriverGraph>& graph) {
+  const CurrentContext current(device_.context());
+  if (static_cast<CudaGraph&>(*graph).replay(id_, stream_)) awaited_ = true;
 }
 
 std::shared_ptr<DriverEvent> CudaDriverStream::record() { return std::make_shared<CudaDriverEvent>(device_, stream_); }

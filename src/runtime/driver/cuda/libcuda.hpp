@@ -18,6 +18,8 @@ using Function = struct FunctionTag*;
 using CudaStream = struct StreamTag*;
 using CudaEvent = struct EventTag*;
 using LinkState = struct LinkTag*;
+using GraphTemplate = struct GraphTag*;  // CUgraph
+using GraphExecutable = struct GraphExecTag*;
 using MemoryPool = struct PoolTag*;
 
 // CUmemPoolProps: memory of one device, not shared with other processes.
@@ -74,6 +76,11 @@ constexpr Result invalid_value = 1, out_of_memory = 2, not_ready = 600, out_of_r
   X(stream_create, cuStreamCreate, CudaStream*, unsigned)                                                   \
   X(stream_destroy, cuStreamDestroy_v2, CudaStream)                                                         \
   X(stream_synchronize, cuStreamSynchronize, CudaStream)                                                    \
+  X(capture_begin, cuStreamBeginCapture_v2, CudaStream, int)                                                \
+  X(capture_end, cuStreamEndCapture, CudaStream, GraphTemplate*)                                            \
+  X(graph_destroy, cuGraphDestroy, GraphTemplate)                                                           \
+  X(graph_exec_destroy, cuGraphExecDestroy, GraphExecutable)                                                \
+  X(graph_launch, cuGraphLaunch, GraphExecutable, CudaStream)                                               \
   X(stream_capturing, cuStreamIsCapturing, CudaStream, int*)                                                \
   X(exchange_capture_mode, cuThreadExchangeStreamCaptureMode, int*)                                         \
   X(stream_wait, cuStreamWaitEvent, CudaStream, CudaEvent, unsigned)                                        \
@@ -96,11 +103,12 @@ constexpr Result invalid_value = 1, out_of_memory = 2, not_ready = 600, out_of_r
     CudaStream, void**, void**)
 
 // What newer drivers have; null in older ones.
-#define TEENY_CUDA_LATER_SYMBOLS(X)                                                              \
-  X(pool_create, cuMemPoolCreate, MemoryPool*, const PoolProperties*)                            \
-  X(pool_set, cuMemPoolSetAttribute, MemoryPool, int, void*)                                     \
-  X(pool_trim, cuMemPoolTrimTo, MemoryPool, std::size_t)                                         \
-  X(pool_allocate, cuMemAllocFromPoolAsync, DevicePointer*, std::size_t, MemoryPool, CudaStream) \
+#define TEENY_CUDA_LATER_SYMBOLS(X)                                                                      \
+  X(graph_instantiate, cuGraphInstantiateWithFlags, GraphExecutable*, GraphTemplate, unsigned long long) \
+  X(pool_create, cuMemPoolCreate, MemoryPool*, const PoolProperties*)                                    \
+  X(pool_set, cuMemPoolSetAttribute, MemoryPool, int, void*)                                             \
+  X(pool_trim, cuMemPoolTrimTo, MemoryPool, std::size_t)                                                 \
+  X(pool_allocate, cuMemAllocFromPoolAsync, DevicePointer*, std::size_t, MemoryPool, CudaStream)         \
   X(pool_free, cuMemFreeAsync, DevicePointer, CudaStream)
 
 struct Symbols {
