@@ -70,6 +70,10 @@ int run(const std::vector<std::string>& named) {
   bool right = true;
   for (const DeviceInfo& info : devices()) {
     if (!named.empty() && std::find(named.begin(), named.end(), info.spec) == named.end()) continue;
+    if (!info.unusable.empty()) {
+      std::printf("%s: %s, left out: %s\n", info.spec.c_str(), info.name.c_str(), info.unusable.c_str());
+      continue;
+    }
     std::printf("%s: %s, compiled for %s\n", info.spec.c_str(), info.name.c_str(), info.target.c_str());
     right &= run_device(info, table);
   }

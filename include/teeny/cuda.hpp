@@ -31,4 +31,19 @@ Buffer<T> wrap_buffer(const Device& device, std::uint64_t address, std::size_t c
 // is not CUDA's, device_failed where earlier work had failed.
 TEENY_EXPORT void release_memory(const Device& device);
 
+// The part of a program that a profiler looks at (nsys --capture-range=cudaProfilerApi, ncu --profile-from-start off):
+// the work given to the device in the object's lifetime. Waits for the device's work at both ends. Ranges do not nest;
+// without a profiler they do nothing else. Throws unsupported where `device` is not CUDA's, and what earlier work had
+// failed with.
+class TEENY_EXPORT ProfilerRange {
+ public:
+  explicit ProfilerRange(const Device& device);
+  ~ProfilerRange();
+  ProfilerRange(const ProfilerRange&) = delete;
+  ProfilerRange& operator=(const ProfilerRange&) = delete;
+
+ private:
+  Device device_;
+};
+
 }  // namespace teeny::cuda

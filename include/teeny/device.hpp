@@ -29,17 +29,27 @@ struct DeviceInfo {
   std::uint64_t max_grid[3] = {};  // programs along each axis of a launch
   int parallel = 1;                // programs that run at once
   bool any_extent = true;          // false: the extents of a kernel's blocks have to be powers of two
+  std::string uuid;                // the same in every process, for GPUs: "GPU-7c1f…"; open() takes "cuda:GPU-7c1f…"
+  std::string unusable;            // why open() refuses it, as for a GPU that is too old; empty: it does not
 };
 
 // Every device found here, the best first; the interpreter is last.
 TEENY_EXPORT std::vector<DeviceInfo> devices();
 
+// A kind of device of which there is none here, and why: "cuda", "the CUDA driver is not installed (…)".
+struct MissingKind {
+  std::string kind;
+  std::string reason;
+};
+TEENY_EXPORT std::vector<MissingKind> missing_kinds();
+
 class TEENY_EXPORT Device {
  public:
   // The device that TEENY_DEVICE names, or the best one here.
   static Device open();
-  // Throws invalid_argument for a text that is no spec and unsupported for a device that is not here, naming those that
-  // are.
+  // "cpu", "cuda:1", or "cuda:GPU-7c1f…" by as much of a UUID (as nvidia-smi -L prints it) as tells it from others. Throws
+  // invalid_argument for a text that is no spec or fits several devices, and unsupported for a device that is not here,
+  // naming those that are, or that teeny cannot use.
   static Device open(std::string_view spec);
 
   const DeviceInfo& info() const;

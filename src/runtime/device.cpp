@@ -82,27 +82,42 @@ namespace {
 
 std::string list_of_devices() {
   std::string text;
-  for (const DeviceInfo& info : devices()) text += (text.empty() ? "'" : ", '") + info.spec + "'";
+  for (const DeviceInfo& info : devices())
+    if (info.unusable.empty()) text += (text.empty() ? "'" : ", '") + info.spec + "'";
   return text;
 }
 
 struct Spec {
   std::string kind;
   int index = 0;
+  std::string uuid;  // or the start of one, in the place of a number
 };
+
+// Letters, digits and dashes behind "GPU-" and the like.
+bool is_uuid(std::string_view text) {
+  const auto fits = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-';
+  };
+  const std::size_t dash = text.find('-');
+  return dash != std::string_view::npos && dash != 0 && dash + 1 < text.size() &&
+         std::all_of(text.begin(), text.end(), fits);
+}
 
 Spec parse_spec(std::string_view text) {
   const std::size_t colon = text.find(':');
-  Spec spec{.kind = std::string(text.substr(0, colon)), .index = 0};
+  Spec spec{.kind = std::string(text.substr(0, colon)), .index = 0, .uuid = {}};
   bool good = !spec.kind.empty() &&
               std::all_of(spec.kind.begin(), spec.kind.end(), [](char c) { return c >= 'a' && c <= 'z'; });
   if (colon != std::string_view::npos) {
-    const std::string_view number = text.substr(colon + 1);
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), spec.index);
-    good = good && error == std::errc() && end == number.data() + number.size() && spec.index >= 0;
+    const std::string_view which = text.substr(colon + 1);
+    const auto [end, error] = std::from_chars(which.data(), which.data() + which.size(), spec.index);
+    if (error != std::errc() && is_uuid(which))
+      spec.uuid = which;
+    else
+      good = good && error == std::errc() && end == which.data() + which.size() && spec.index >= 0;
   }
   if (!good)
-    throw Error(ErrorCode::invalid_argument, "Device::open: a kind of device, and its number; got '" +
+    throw Error(ErrorCode::invalid_argument, "Device::open: a kind of device, and its number or UUID; got '" +
                                                  std::string(text) + "', expected one of " + list_of_devices() +
                                                  "\nhelp: look at TEENY_DEVICE");
   return spec;
@@ -119,6 +134,23 @@ std::unique_ptr<DeviceState> open_named(std::string_view text) {
   return nullptr;
 }
 
+// The number of the device that is meant; -1: it is not here.
+int find_device(const Spec& spec, const std::vector<DeviceInfo>& list) {
+  if (spec.uuid.empty()) return static_cast<std::size_t>(spec.index) < list.size() ? spec.index : -1;
+  int found = -1;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (!list[i].uuid.starts_with(spec.uuid)) continue;
+    if (found >= 0)
+      throw Error(ErrorCode::invalid_argument, "Device::open: a UUID must fit one device; got '" + spec.uuid +
+                                                   "', which fits " + list[static_cast<std::size_t>(found)].uuid +
+                                                   " and " + list[i].uuid +
+                                                   ", expected more of it\nhelp: copy it "
+                                                   "from `teeny devices --json`");
+    found = static_cast<int>(i);
+  }
+  return found;
+}
+
 }  // namespace
 
 DeviceState* open_device(std::string_view text) {
@@ -129,15 +161,19 @@ DeviceState* open_device(std::string_view text) {
     return state.get();
   opened.erase(std::string(text));
   const Spec spec = parse_spec(text);
+  std::string reason;
   for (const auto& driver : drivers()) {
     if (driver->kind() != spec.kind) continue;
-    if (static_cast<std::size_t>(spec.index) >= driver->devices().size()) break;
-    std::unique_ptr<DeviceState>& state = opened[spec.kind + ":" + std::to_string(spec.index)];
-    if (!state) state = std::make_unique<DeviceState>(driver->open(spec.index));
+    reason = driver->unavailable();
+    const int index = find_device(spec, driver->devices());
+    if (index < 0) break;
+    std::unique_ptr<DeviceState>& state = opened[spec.kind + ":" + std::to_string(index)];
+    if (!state) state = std::make_unique<DeviceState>(driver->open(index));
     return state.get();
   }
   throw Error(ErrorCode::unsupported, "Device::open: the device must be here; got '" + std::string(text) +
                                           "', expected one of " + list_of_devices() +
+                                          (reason.empty() ? "" : "\nnote: " + reason) +
                                           "\nhelp: check its driver, or choose another with TEENY_DEVICE");
 }
 
@@ -150,12 +186,20 @@ std::vector<DeviceInfo> devices() {
   return list;
 }
 
+std::vector<MissingKind> missing_kinds() {
+  std::vector<MissingKind> list;
+  for (const auto& driver : runtime::drivers())
+    if (std::string reason = driver->unavailable(); !reason.empty())
+      list.push_back({.kind = driver->kind(), .reason = std::move(reason)});
+  return list;
+}
+
 Device Device::open() {
   const std::string chosen = support::environment("TEENY_DEVICE");
   if (!chosen.empty()) return open(chosen);
   const std::vector<DeviceInfo> list = devices();
-  // One without a target is out of order.
-  return open(std::find_if(list.begin(), list.end(), [](const DeviceInfo& info) { return !info.target.empty(); })->spec);
+  return open(
+      std::find_if(list.begin(), list.end(), [](const DeviceInfo& info) { return info.unusable.empty(); })->spec);
 }
 
 Device Device::open(std::string_view spec) { return Device(runtime::open_device(spec)); }

@@ -17,10 +17,14 @@ std::string gibibytes(std::uint64_t bytes) {
 
 int print_text() {
   bench::Table table({"device", "name", "target", "memory", "parallel"});
-  for (const DeviceInfo& device : devices())
-    table.add(
-        {device.spec, device.name, device.target, gibibytes(device.memory_bytes), std::to_string(device.parallel)});
-  std::cout << table.text();
+  std::string notes;
+  for (const DeviceInfo& device : devices()) {
+    table.add({device.spec, device.name, device.unusable.empty() ? device.target : "not usable",
+               gibibytes(device.memory_bytes), std::to_string(device.parallel)});
+    if (!device.unusable.empty()) notes += device.spec + ": " + device.unusable + "\n";
+  }
+  for (const MissingKind& missing : missing_kinds()) notes += "no " + missing.kind + ": " + missing.reason + "\n";
+  std::cout << table.text() << notes;
   return 0;
 }
 
@@ -32,6 +36,8 @@ int print_json() {
                     {"target", device.target},
                     {"memory_bytes", device.memory_bytes},
                     {"cache_bytes", device.cache_bytes},
+                    {"uuid", device.uuid},
+                    {"unusable", device.unusable},
                     {"parallel", device.parallel}});
   std::cout << list.dump(2) << "\n";
   return 0;

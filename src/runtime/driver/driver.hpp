@@ -143,6 +143,7 @@ class Driver {
   virtual ~Driver() = default;
   virtual std::string kind() const = 0;           // "cpu": the part of a spec before the colon
   virtual std::vector<DeviceInfo> devices() = 0;  // those found here, in the order of their numbers
+  virtual std::string unavailable() { return {}; }  // why there are none at all
   virtual std::unique_ptr<DriverDevice> open(int index) = 0;
   // A device that is described, not found: what stands behind the colon of a spec. Null: this kind has none.
   virtual std::unique_ptr<DriverDevice> open_named(std::string_view) { return nullptr; }

@@ -103,6 +103,11 @@ std::unique_ptr<Executable> CudaDevice::load(const std::vector<std::uint8_t>& pr
   return std::make_unique<CudaExecutable>(*this, program, metadata);
 }
 
+void CudaDevice::profile(bool begin) noexcept {
+  const CurrentContext current(context_, std::nothrow);
+  begin ? symbols()->profiler_start() : symbols()->profiler_stop();
+}
+
 std::shared_ptr<DriverGraph> CudaDevice::make_graph(std::vector<Step> steps) {
   return std::make_shared<CudaGraph>(*this, std::move(steps));
 }

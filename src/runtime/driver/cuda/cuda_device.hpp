@@ -140,6 +140,8 @@ class CudaDevice final : public DriverDevice {
 
   // Gives back to the system what freed buffers had, once the work that used them is done.
   void release_memory();
+  // Tells a profiler that attends to begin or to end; without one nothing happens.
+  void profile(bool begin) noexcept;
 
   Context context() const { return context_; }
   const Limits& limits() const { return limits_; }

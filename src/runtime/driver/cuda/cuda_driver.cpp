@@ -30,6 +30,25 @@ std::string target_of(int major, int minor) {
   return "cuda:" + best;
 }
 
+// As nvidia-smi -L prints it.
+std::string uuid_of(cuda::Device device) {
+  Uuid uuid{};
+  check(symbols()->device_uuid(&uuid, device), "cuDeviceGetUuid");
+  std::string text = "GPU-";
+  for (int i = 0; i < 16; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += "0123456789abcdef"[uuid.bytes[i] >> 4];
+    text += "0123456789abcdef"[uuid.bytes[i] & 15];
+  }
+  return text;
+}
+
+// Programs need 7.5's instructions at the least.
+std::string too_old(int major, int minor) {
+  if (major * 10 + minor >= 75) return {};
+  return "a GPU must have compute capability 7.5 or newer; got " + std::to_string(major) + "." + std::to_string(minor);
+}
+
 DeviceInfo describe(int index) {
   const Symbols& cuda = *symbols();
   cuda::Device device = 0;
@@ -38,16 +57,20 @@ DeviceInfo describe(int index) {
   check(cuda.device_name(name, sizeof name, device), "cuDeviceGetName");
   std::size_t memory = 0;
   check(cuda.device_memory(&memory, device), "cuDeviceTotalMem");
+  const int major = attribute(device, compute_major), minor = attribute(device, compute_minor);
+  const std::string unusable = too_old(major, minor);
   return {.spec = "cuda:" + std::to_string(index),
           .name = name,
-          .target = target_of(attribute(device, compute_major), attribute(device, compute_minor)),
+          .target = unusable.empty() ? target_of(major, minor) : "",
           .memory_bytes = memory,
           .cache_bytes = static_cast<std::uint64_t>(attribute(device, l2_cache_bytes)) / 2,
           .max_grid = {static_cast<std::uint64_t>(attribute(device, max_grid_x)),
                        static_cast<std::uint64_t>(attribute(device, max_grid_y)),
                        static_cast<std::uint64_t>(attribute(device, max_grid_z))},
           .parallel = attribute(device, multiprocessors),
-          .any_extent = false};
+          .any_extent = false,
+          .uuid = uuid_of(device),
+          .unusable = unusable};
 }
 
 // A GPU that fails must not take the others, and the CPU, from who only asks what there is.
@@ -57,8 +80,10 @@ DeviceInfo describe_or_say_why(int index) {
   } catch (const Error& error) {
     const std::string reason = error.what();
     return {.spec = "cuda:" + std::to_string(index),
-            .name = "out of order: " + reason.substr(0, reason.find('\n')),
-            .target = {}};
+            .name = "a GPU out of order",
+            .target = {},
+            .any_extent = false,
+            .unusable = reason.substr(0, reason.find('\n'))};
   }
 }
 
@@ -72,8 +97,14 @@ class CudaDriver final : public Driver {
     for (int index = 0; index < count; ++index) list.push_back(describe_or_say_why(index));
     return list;
   }
+  std::string unavailable() override { return cuda::unavailable(); }
   std::unique_ptr<DriverDevice> open(int index) override {
-    return std::make_unique<CudaDevice>(index, describe(index));
+    DeviceInfo info = describe(index);
+    if (!info.unusable.empty())
+      throw Error(ErrorCode::unsupported, "Device::open: " + info.unusable + " of " + info.name + ", " + info.spec +
+                                              ", expected a newer GPU\nhelp: choose another device with TEENY_DEVICE; "
+                                              "`teeny devices` lists them");
+    return std::make_unique<CudaDevice>(index, std::move(info));
   }
 };
 
@@ -108,6 +139,20 @@ detail::BufferView wrap_memory(const Device& device, std::uint64_t address, std:
                           .address = address,
                           .bytes = bytes};
   return view;
+}
+
+ProfilerRange::ProfilerRange(const Device& device) : device_(device) {
+  auto& driver = cuda_device(device, "ProfilerRange");
+  device.synchronize();
+  driver.profile(true);
+}
+
+ProfilerRange::~ProfilerRange() {
+  try {
+    device_.synchronize();
+  } catch (const Error&) {  // who waits next for the device hears of a lost context again
+  }
+  cuda_device(device_, "ProfilerRange").profile(false);
 }
 
 void release_memory(const Device& device) { cuda_device(device, "release_memory").release_memory(); }

@@ -1,5 +1,7 @@
 #include "runtime/driver/cuda/libcuda.hpp"
 
+#include <cstdlib>
+
 #include <teeny/error.hpp>
 
 #include "support/dynamic_library.hpp"
@@ -13,6 +15,13 @@ struct Library {
   Symbols table;
   std::string reason;  // why there is none; empty: there is
 };
+
+std::string text_of(const Symbols& table, Result result) {
+  const char *name = nullptr, *text = nullptr;
+  table.error_name(result, &name);
+  table.error_string(result, &text);
+  return std::string(name ? name : "CUDA error " + std::to_string(result)) + (text ? std::string(": ") + text : "");
+}
 
 Library load() {
   Library library;
@@ -38,10 +47,13 @@ Library load() {
     return library;
   }
   file.leak();  // contexts outlive every object of ours
-  if (const Result result = library.table.init(0); result != 0) {
-    const char* name = nullptr;
-    library.table.error_name(result, &name);
-    library.reason = std::string("the CUDA driver did not start (cuInit: ") + (name ? name : "unknown error") + ")";
+  const Result result = library.table.init(0);
+  if (result == no_device) {
+    const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+    library.reason = "the CUDA driver sees no GPU" +
+                     (visible != nullptr ? " (CUDA_VISIBLE_DEVICES is '" + std::string(visible) + "')" : "");
+  } else if (result != 0) {
+    library.reason = "the CUDA driver did not start (cuInit: " + text_of(library.table, result) + ")";
   }
   return library;
 }
@@ -56,12 +68,7 @@ const Library& library() {
 const Symbols* symbols() { return library().reason.empty() ? &library().table : nullptr; }
 const std::string& unavailable() { return library().reason; }
 
-std::string text_of(Result result) {
-  const char *name = nullptr, *text = nullptr;
-  library().table.error_name(result, &name);
-  library().table.error_string(result, &text);
-  return std::string(name ? name : "CUDA error " + std::to_string(result)) + (text ? std::string(": ") + text : "");
-}
+std::string text_of(Result result) { return text_of(library().table, result); }
 
 // 714 … 719 are the hardware's faults (CUDA driver API, CUresult).
 bool context_lost(Result result) {

@@ -17,6 +17,9 @@ using Module = struct ModuleTag*;
 using Function = struct FunctionTag*;
 using CudaStream = struct StreamTag*;
 using CudaEvent = struct EventTag*;
+struct Uuid {
+  unsigned char bytes[16];
+};
 using LinkState = struct LinkTag*;
 using GraphTemplate = struct GraphTag*;  // CUgraph
 using GraphExecutable = struct GraphExecTag*;
@@ -47,7 +50,7 @@ enum Attribute : int {
   memory_pools = 115
 };
 
-constexpr Result invalid_value = 1, out_of_memory = 2, not_ready = 600, out_of_resources = 701;
+constexpr Result invalid_value = 1, out_of_memory = 2, no_device = 100, not_ready = 600, out_of_resources = 701;
 
 // name, C symbol, parameters: what every driver has that can run teeny's programs.
 #define TEENY_CUDA_SYMBOLS(X)                                                                               \
@@ -60,6 +63,9 @@ constexpr Result invalid_value = 1, out_of_memory = 2, not_ready = 600, out_of_r
   X(device_name, cuDeviceGetName, char*, int, Device)                                                       \
   X(device_memory, cuDeviceTotalMem_v2, std::size_t*, Device)                                               \
   X(device_attribute, cuDeviceGetAttribute, int*, int, Device)                                              \
+  X(device_uuid, cuDeviceGetUuid, Uuid*, Device)                                                            \
+  X(profiler_start, cuProfilerStart)                                                                        \
+  X(profiler_stop, cuProfilerStop)                                                                          \
   X(primary_retain, cuDevicePrimaryCtxRetain, Context*, Device)                                             \
   X(context_get, cuCtxGetCurrent, Context*)                                                                 \
   X(context_set, cuCtxSetCurrent, Context)                                                                  \
