@@ -163,15 +163,23 @@ Line run_layer_norm(const Device& device, const Sizes& sizes) {
           true,         {}};
 }
 
-Line run_matmul(const Device& device, const Sizes& sizes) {
-  kernels::MatMul<> kernel{.BM = 256, .BN = 512, .BK = 128};
+// A CPU's program keeps its accumulator in the second-level cache, a GPU's in registers.
+template <class Kernel>
+void choose_blocks(Kernel& kernel, const Device& device, const Sizes& sizes) {
   if (sizes.matrix < 256) kernel.BM = kernel.BN = kernel.BK = 32;
+  else if (device.info().spec == "cpu") kernel.BM = 256, kernel.BN = 512, kernel.BK = 128;
+  else kernel.BM = kernel.BN = 64, kernel.BK = 16;
+}
+
+Line run_matmul(const Device& device, const Sizes& sizes) {
+  kernels::MatMul<> kernel;
+  choose_blocks(kernel, device, sizes);
   return run_product(device, kernel, "matmul", sizes.matrix, [](const MatrixProblem&, double x, int) { return x; });
 }
 
 Line run_matmul_bias_gelu(const Device& device, const Sizes& sizes) {
-  kernels::MatMul<kernels::Gelu> kernel{.BM = 256, .BN = 512, .BK = 128, .BIAS = true};
-  if (sizes.matrix < 256) kernel.BM = kernel.BN = kernel.BK = 32;
+  kernels::MatMul<kernels::Gelu> kernel{.BIAS = true};
+  choose_blocks(kernel, device, sizes);
   return run_product(device, kernel, "matmul + bias + GELU", sizes.matrix,
                      [](const MatrixProblem& problem, double x, int col) { return gelu(x + problem.bias[col]); });
 }
