@@ -316,7 +316,7 @@ TEST(Simulator, EndsLoopsThatDoNot) {
     ^bb0(%value: i32):
       scf.yield %value : i32
     }
-  )", {.lanes = 1, .warps = 1}).found("endless_loop"));
+  )", {.lanes = 1, .warps = 1}, {.max_rounds = 1000}).found("endless_loop"));
 }
 
 // Rows of 8 words: 4 lanes meet each bank.

@@ -183,7 +183,7 @@ void run_commit(Machine&, Warp& warp, const Instruction&) {
 }
 
 void run_wait(Machine& machine, Warp& warp, const Instruction& instruction) {
-  machine.land_copies(warp, warp.mask, static_cast<std::uint32_t>(instruction.number));
+  machine.land_copies(warp, instruction);
 }
 
 }  // namespace teeny::compiler::simulator

@@ -9,8 +9,6 @@ namespace teeny::compiler::simulator {
 
 namespace {
 
-// A loop that goes on longer waits for what will not come, or its bound is wrong.
-constexpr std::uint64_t most_rounds = std::uint64_t{1} << 24;
 constexpr std::size_t most_pages = 1 << 14;
 
 const char* name_of(Fault fault) {
@@ -153,7 +151,13 @@ void Machine::pass_barrier() {
   const auto memory = static_cast<std::uint32_t>(waiting->barrier->number);
   if (memory & std::uint32_t(thread::BarrierMemory::SHARED)) ++shared_phase_;
   if (memory & std::uint32_t(thread::BarrierMemory::GLOBAL)) ++global_phase_;
+  if (options_.log) note({.what = Event::What::barrier, .memory = static_cast<std::uint8_t>(memory)}, *waiting->barrier);
   for (Warp& warp : warps_) warp.barrier = nullptr;
+}
+
+void Machine::note(Event event, const Instruction& instruction) {
+  event.operation = code_.operations[instruction.source];
+  options_.log->push_back(event);
 }
 
 bool Machine::whole(Warp& warp, const Instruction& instruction) {
@@ -169,10 +173,11 @@ bool Machine::whole(Warp& warp, const Instruction& instruction) {
 }
 
 bool Machine::repeat(const Instruction& instruction) {
-  if (++rounds_ <= most_rounds) return true;
+  // A loop that goes on longer waits for what will not come, or its bound is wrong.
+  if (++rounds_ <= options_.max_rounds) return true;
   stop();
   if (!first(Fault::endless_loop, instruction)) return false;
-  report(Fault::endless_loop, instruction, "a loop ends; got " + std::to_string(most_rounds) + " rounds in one program",
+  report(Fault::endless_loop, instruction, "a loop ends; got " + std::to_string(options_.max_rounds) + " rounds in one program",
          "programs run one after another here: a loop that waits for a later one never ends");
   return false;
 }

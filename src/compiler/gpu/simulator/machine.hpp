@@ -12,7 +12,7 @@ namespace teeny::compiler::simulator {
 // A copy on its way to shared memory.
 struct Copy {
   int lane = 0;
-  std::uint32_t group = 0;        // of its lane
+  std::int64_t group = 0;         // of its lane
   std::int64_t to = 0;            // bytes in shared memory
   Word from = 0;
   std::int32_t bytes = 0;
@@ -95,9 +95,15 @@ class Machine {
   void read_shared(const Access& access, std::int64_t at, std::uint8_t* data, std::int64_t bytes);
   void write_shared(const Access& access, std::int64_t at, const std::uint8_t* data, std::int64_t bytes);
   void begin_copy(Warp& warp, Copy copy);
-  void land_copies(Warp& warp, Word lanes, std::uint32_t pending);
+  void land_copies(Warp& warp, const Instruction& wait);
   // Counts the turns that banks need for the lanes' accesses of so many bytes each (-1: no access).
   void count_banks(const Instruction& instruction, const std::int64_t* places, int count, std::int64_t bytes);
+
+  void note(Event event, const Instruction& instruction);
+  void note(Event::What what, bool shared, const Access& access, Word address, std::int64_t bytes,
+            std::int64_t group = 0) {
+    if (options_.log) note({what, std::uint8_t(shared ? 1 : 2), access.atomic, access.thread, address, bytes, group}, access.instruction);
+  }
 
   // Whether the operation is blamed for this the first time; report() follows.
   bool first(Fault fault, const Instruction& instruction);

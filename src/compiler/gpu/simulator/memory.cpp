@@ -111,12 +111,14 @@ bool Machine::reach(const Access& access, Word address, std::int64_t bytes, std:
 }
 
 void Machine::read_global(const Access& access, Word address, std::uint8_t* data, std::int64_t bytes) {
+  note(Event::What::read, false, access, address, bytes);
   for (std::int64_t i = 0; i < bytes; ++i)
     touch(cell(address + Word(i)), global_phase_, access, false, false, address);
   std::memcpy(data, reinterpret_cast<const void*>(address), std::size_t(bytes));
 }
 
 void Machine::write_global(const Access& access, Word address, const std::uint8_t* data, std::int64_t bytes) {
+  note(Event::What::write, false, access, address, bytes);
   auto* to = reinterpret_cast<std::uint8_t*>(address);
   for (std::int64_t i = 0; i < bytes; ++i)
     touch(cell(address + Word(i)), global_phase_, access, true, to[i] == data[i], address);
@@ -167,6 +169,7 @@ bool Machine::flying(const Access& access, std::int64_t at, std::int64_t bytes, 
 }
 
 void Machine::read_shared(const Access& access, std::int64_t at, std::uint8_t* data, std::int64_t bytes) {
+  note(Event::What::read, true, access, Word(at), bytes);
   flying(access, at, bytes, false);
   for (std::int64_t i = at; i < at + bytes; ++i) {
     if (!defined_[std::size_t(i)] && !flying_[std::size_t(i)] && first(Fault::uninitialised, access.instruction))
@@ -180,6 +183,7 @@ void Machine::read_shared(const Access& access, std::int64_t at, std::uint8_t* d
 }
 
 void Machine::write_shared(const Access& access, std::int64_t at, const std::uint8_t* data, std::int64_t bytes) {
+  note(Event::What::write, true, access, Word(at), bytes);
   flying(access, at, bytes, true);
   for (std::int64_t i = 0; i < bytes; ++i) {
     const auto byte = std::size_t(at + i);
@@ -194,6 +198,7 @@ void Machine::write_shared(const Access& access, std::int64_t at, const std::uin
 // The destination counts as written from now on: the copy may land at once.
 void Machine::begin_copy(Warp& warp, Copy copy) {
   const Access access{*copy.instruction, thread(warp, copy.lane)};
+  note(Event::What::write, true, access, Word(copy.to), copy.bytes);
   flying(access, copy.to, copy.bytes, true);
   for (std::int64_t i = copy.to; i < copy.to + copy.bytes; ++i) {
     touch(cells_[std::size_t(i)], shared_phase_, access, true, true, 0);
@@ -203,10 +208,14 @@ void Machine::begin_copy(Warp& warp, Copy copy) {
   warp.copies.push_back(copy);
 }
 
-void Machine::land_copies(Warp& warp, Word lanes, std::uint32_t pending) {
+void Machine::land_copies(Warp& warp, const Instruction& wait) {
+  const auto landed = [&](int lane) { return std::int64_t(warp.groups[std::size_t(lane)]) - wait.number; };
   const auto lands = [&](const Copy& copy) {
-    return (lanes >> copy.lane & 1) != 0 && copy.group + pending < warp.groups[std::size_t(copy.lane)];
+    return (warp.mask >> copy.lane & 1) != 0 && copy.group < landed(copy.lane);
   };
+  for_each_lane(warp.mask, [&](int lane) {
+    note(Event::What::wait, true, {wait, thread(warp, lane)}, 0, 0, landed(lane));
+  });
   for (const Copy& copy : warp.copies) {
     if (!lands(copy)) continue;
     const Access access{*copy.instruction, thread(warp, copy.lane)};
@@ -220,6 +229,7 @@ void Machine::land_copies(Warp& warp, Word lanes, std::uint32_t pending) {
                "the accesses of one program to the same memory come in order: report it with the kernel", copy.from);
     }
     for (std::int64_t i = copy.to; i < copy.to + copy.bytes; ++i) flying_[std::size_t(i)] = nullptr;
+    note(Event::What::landing, true, access, Word(copy.to), copy.bytes, copy.group);
     write_shared(access, copy.to, data.data(), copy.bytes);
   }
   std::erase_if(warp.copies, lands);

@@ -25,10 +25,29 @@ namespace teeny::compiler::simulator {
 
 using interpreter::Finding;
 
+// What happened in a run, in its order.
+struct Event {
+  enum class What : std::uint8_t {
+    read, write,   // `bytes` from `address` on (in shared memory: an offset); by a copy_async where it sets out and lands
+    landing,       // the copy of group `group` of a lane lands: its destination
+    wait,          // a lane's copies of groups below `group` have landed when it goes on
+    barrier        // of the program, for the memories in `memory`
+  } what;
+  std::uint8_t memory = 0;     // bits of thread::BarrierMemory
+  bool atomic = false;
+  std::uint32_t thread = 0;
+  std::uint64_t address = 0;
+  std::int64_t bytes = 0;
+  std::int64_t group = 0;
+  mlir::Operation* operation = nullptr;
+};
+
 struct Options {
-  std::uint64_t seed = 0;     // 0: warps take turns at barriers alone, in order
+  std::uint64_t seed = 0;               // 0: warps take turns at barriers alone, in order
   int max_findings = 100;
-  bool count_banks = false;   // Result::shared
+  bool count_banks = false;             // Result::shared
+  std::uint64_t max_rounds = 1u << 24;  // of the loops of one program
+  std::vector<Event>* log = nullptr;    // receives all events
 };
 
 struct Launch {
