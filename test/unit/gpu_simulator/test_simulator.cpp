@@ -1,6 +1,8 @@
 // The simulator on functions of the thread dialect written by hand: what lanes compute, and everything that it finds.
+#include <algorithm>
+#include <bit>
+#include <cmath>
 #include <numeric>
-#include <set>
 
 #include <gtest/gtest.h>
 #include <mlir/Dialect/Arith/IR/Arith.h>
@@ -233,6 +235,67 @@ TEST(Simulator, ShufflesAndBallots) {
     const int up = lane < 2 ? lane : lane - 2, down = lane > 29 ? lane : lane + 2;
     EXPECT_EQ(r.y[lane], ((up * 16 + down) * 16 + 3) * 16 + (lane ^ 1) + 3);
   }
+}
+
+TEST(Simulator, ComputesWhatDevicesApproximate) {
+  const Ran r = run(R"(
+    %real = arith.uitofp %lane : i32 to f32
+    %power = math.exp2 %real : f32
+    %inverse = math.rsqrt %power : f32
+    %a = arith.bitcast %power : f32 to i32
+    %b = arith.bitcast %inverse : f32 to i32
+    thread.store %to, %a {alignment = 4 : i32} : i32
+    thread.store %to, %b {alignment = 4 : i32, offset = 128 : i64} : i32
+  )", {.warps = 1});
+  EXPECT_TRUE(r.result.ok) << r.text();
+  for (int lane = 0; lane < 31; lane += 2) {
+    EXPECT_EQ(std::bit_cast<float>(r.y[lane]), std::ldexp(1.0f, lane));
+    EXPECT_EQ(std::bit_cast<float>(r.y[32 + lane]), std::ldexp(1.0f, -lane / 2));
+  }
+}
+
+// A fragment of each operand as mma.m16n8k16 wants it: a from rows of 16-bit elements, b from columns, by matrix_load.
+TEST(Simulator, MultipliesFragments) {
+  const Ran r = run(R"(
+    %rows = thread.shared_ref {offset = 0 : i64, elements = 512 : i64} : !thread.shared<f16>
+    %c8 = arith.constant 8 : i32
+    %c15 = arith.constant 15 : i32
+    scf.for %i = %c0 to %c16 step %c1 : i32 {
+      %start = arith.muli %lane, %c16 : i32
+      %at = arith.addi %start, %i : i32
+      %digit = arith.remui %at, %c3 : i32
+      %value = arith.uitofp %digit : i32 to f16
+      thread.shared_store %rows[%at], %value : !thread.shared<f16>, f16
+    }
+    thread.barrier shared
+    %row = arith.andi %lane, %c15 : i32
+    %row_start = arith.muli %row, %c16 : i32
+    %half = arith.divui %lane, %c16 : i32
+    %shift = arith.muli %half, %c8 : i32
+    %index = arith.addi %row_start, %shift : i32
+    %a:8 = thread.matrix_load %rows[%index] {count = 4 : i32} : !thread.shared<f16> -> f16, f16, f16, f16, f16, f16, f16, f16
+    %b:4 = thread.matrix_load %rows[%row_start] transpose {count = 2 : i32, offset = 256 : i32} : !thread.shared<f16> -> f16, f16, f16, f16
+    %zero = arith.constant 0.0 : f32
+    %d:4 = thread.mma "mma.sync.m16n8k16.f16", %a#0, %a#1, %a#2, %a#3, %a#4, %a#5, %a#6, %a#7 * %b#0, %b#1, %b#2, %b#3 + %zero, %zero, %zero, %zero
+      : f16, f16, f16, f16, f16, f16, f16, f16 * f16, f16, f16, f16 + f32, f32, f32, f32 -> f32, f32, f32, f32
+    %pair = arith.muli %bytes, %c4 : i32
+    %pair_offset = arith.extui %pair : i32 to i64
+    %place = arith.addi %y, %pair_offset : i64
+    %w0 = arith.fptosi %d#0 : f32 to i32
+    %w1 = arith.fptosi %d#1 : f32 to i32
+    %w2 = arith.fptosi %d#2 : f32 to i32
+    %w3 = arith.fptosi %d#3 : f32 to i32
+    thread.store %place, %w0, %w1, %w2, %w3 {alignment = 4 : i32} : i32, i32, i32, i32
+  )", {.warps = 1});
+  EXPECT_TRUE(r.result.ok) << r.text();
+  const auto element = [](int row, int column) { return (row * 16 + column) % 3; };
+  for (int m = 0; m < 16; ++m)
+    for (int n = 0; n < 8; ++n) {
+      int sum = 0;
+      for (int k = 0; k < 16; ++k) sum += element(m, k) * element(16 + k, n);
+      const int lane = m % 8 * 4 + n / 2, number = m / 8 * 2 + n % 2;  // PTX ISA: fragment of the accumulators
+      EXPECT_EQ(r.y[lane * 4 + number], sum) << m << " " << n;
+    }
 }
 
 TEST(Simulator, FindsBoundsAndAlignment) {

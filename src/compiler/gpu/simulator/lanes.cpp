@@ -1,5 +1,5 @@
 // What the lanes of a warp do together, matrix units among it.
-#include <cstring>
+#include <cmath>
 
 #include "compiler/dialect/thread/thread.hpp"
 #include "compiler/gpu/simulator/machine.hpp"
@@ -39,6 +39,17 @@ void run_round_tf32(Machine& machine, Warp& warp, const Instruction& instruction
   constexpr Word exponent = 0x7f800000u, kept = ~Word(0x1fff) & 0xffffffffu;
   for (int lane = 0; lane < machine.lanes(); ++lane)
     results[lane] = (values[lane] & exponent) == exponent ? values[lane] : (values[lane] + 0x1000) & kept;
+}
+
+// What a device computes in its own way, near enough to this: rounded once from double.
+void run_approximation(Machine& machine, Warp& warp, const Instruction& instruction) {
+  const Word* values = machine.values(warp, machine.operand(instruction, 0));
+  Word* results = machine.values(warp, machine.result(instruction, 0));
+  using Real = interpreter::Element<Kind::f32>;
+  for (int lane = 0; lane < machine.lanes(); ++lane) {
+    const double x = Real::get(values[lane]);
+    results[lane] = Real::put(static_cast<float>(instruction.number ? 1 / std::sqrt(x) : std::exp2(x)));
+  }
 }
 
 void run_message(Machine& machine, Warp& warp, const Instruction& instruction) {

@@ -102,7 +102,9 @@ class Machine {
   void note(Event event, const Instruction& instruction);
   void note(Event::What what, bool shared, const Access& access, Word address, std::int64_t bytes,
             std::int64_t group = 0) {
-    if (options_.log) note({what, std::uint8_t(shared ? 1 : 2), access.atomic, access.thread, address, bytes, group}, access.instruction);
+    if (!options_.log) return;
+    const auto memory = static_cast<std::uint8_t>(shared ? 1 : 2);
+    note({what, memory, access.atomic, access.thread, address, bytes, group}, access.instruction);
   }
 
   // Whether the operation is blamed for this the first time; report() follows.
@@ -178,6 +180,7 @@ void run_barrier(Machine&, Warp&, const Instruction&);
 void run_shuffle(Machine&, Warp&, const Instruction&);      // number: ShuffleKind
 void run_ballot(Machine&, Warp&, const Instruction&);
 void run_round_tf32(Machine&, Warp&, const Instruction&);
+void run_approximation(Machine&, Warp&, const Instruction&);  // number: 0: exp2, 1: rsqrt, of f32
 void run_message(Machine&, Warp&, const Instruction&);      // number: MessageKind
 void run_matrix_load(Machine&, Warp&, const Instruction&);  // number: transposed
 void run_matrix_store(Machine&, Warp&, const Instruction&);

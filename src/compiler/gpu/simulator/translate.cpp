@@ -1,5 +1,6 @@
 // From a function of the thread dialect to instructions.
 #include <mlir/Dialect/Arith/IR/Arith.h>
+#include <mlir/Dialect/Math/IR/Math.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Dialect/UB/IR/UBOps.h>
 
@@ -166,6 +167,10 @@ bool Translator::operation(Operation& op) {
 }
 
 bool Translator::elementwise(Operation& op) {
+  if (isa<math::Exp2Op, math::RsqrtOp>(op) && op.getResult(0).getType().isF32()) {
+    emit(op, run_approximation, slots_of(op.getOperands()), slots_of(op.getResults())).number = isa<math::RsqrtOp>(op);
+    return true;
+  }
   const std::optional<interpreter::Elementwise> what = interpreter::elementwise_of(op);
   if (!what) return false;
   interpreter::ElementFunction apply = interpreter::element_function(what->op, what->from, what->to);

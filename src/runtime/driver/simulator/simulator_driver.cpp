@@ -15,7 +15,7 @@ std::uint64_t seed_of(std::string_view text) {
   std::uint64_t seed = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
   if (error == std::errc() && end == text.data() + text.size() && !text.empty()) return seed;
-  throw Error(ErrorCode::invalid_argument, "Device::open: a simulator's seed is a number; got '" + std::string(text) +
+  throw Error(ErrorCode::invalid_argument, "Device::open: a seed is a number; got '" + std::string(text) +
                                                "', expected one like 3\nhelp: write seed=3 at the end");
 }
 
