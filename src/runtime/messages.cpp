@@ -6,6 +6,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
+#include "runtime/gpu_messages.hpp"
 #include "support/log.hpp"
 
 namespace teeny {
@@ -162,6 +163,23 @@ std::string element_text(DType dtype, const void* value) {
   return "?";
 }
 
+std::string printed_line(const trace::Trace& trace, std::int64_t operation, const std::string& program,
+                         std::optional<std::uint64_t> lane, std::string_view prefix, DType dtype, const void* value) {
+  if (prefix.starts_with(' ')) prefix.remove_prefix(1);  // the form of Triton's prefixes: " x: "
+  return located(trace, operation, "program " + program) + (lane ? ", lane " + std::to_string(*lane) : "") + ": " +
+         std::string(prefix) + element_text(dtype, value) + "\n";
+}
+
+Error assertion_error(const trace::Trace& trace, std::int64_t operation, const std::string& program, std::uint64_t lane,
+                      const std::string& message) {
+  const std::string text =
+      located(trace, operation,
+              "device_assert: the condition must hold; got false, expected true: " + message + " [program " + program +
+                  ", lane " + std::to_string(lane) + "]" +
+                  "\nhelp: what the launch had stored by then stays stored; look at the values with tl::device_print");
+  return error_at(ErrorCode::assertion_failed, trace, text, operation);
+}
+
 void print_line(const std::string& line) {
   const std::lock_guard lock(sink_mutex);
   if (sink()) {
@@ -216,6 +234,19 @@ Error findings_error(const trace::Trace& trace, const std::string& text) {
   return error_at(code, trace, message, first);
 }
 
+static std::shared_ptr<const MessageMeanings> read_meanings(const json& metadata) {
+  if (!metadata.value("messages", false)) return nullptr;
+  auto meanings = std::make_shared<MessageMeanings>();
+  for (const json& print : metadata.value("prints", json::array()))
+    meanings->prints.push_back({.operation = number_of(print, "operation", -1),
+                                .operand = static_cast<unsigned>(number_of(print, "operand", 0)),
+                                .prefix = text_of(print, "prefix"),
+                                .dtype = static_cast<DType>(number_of(print, "dtype", 0))});
+  for (const json& check : metadata.value("asserts", json::array()))
+    meanings->asserts.push_back({.operation = number_of(check, "operation", -1), .message = text_of(check, "message")});
+  return meanings;
+}
+
 ProgramMetadata read_metadata(const std::string& text) {
   const json parsed = json::parse(text, nullptr, false);
   if (!parsed.is_object())
@@ -226,7 +257,7 @@ ProgramMetadata read_metadata(const std::string& text) {
           .arena_bytes = static_cast<std::uint64_t>(number_of(parsed, "arena_bytes", 0)),
           .threads = static_cast<unsigned>(number_of(parsed, "threads", 0)),
           .shared_bytes = static_cast<std::uint64_t>(number_of(parsed, "shared_bytes", 0)),
-          .messages = parsed.value("messages", false)};
+          .meanings = read_meanings(parsed)};
 }
 
 std::string phases_text(const std::string& text) {

@@ -3,7 +3,9 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <teeny/error.hpp>
@@ -24,6 +26,14 @@ std::string program_text(std::uint64_t program, const std::array<std::uint32_t, 
 
 // One element as text; `value` points to size_of(dtype) bytes.
 std::string element_text(DType dtype, const void* value);
+
+// The line of one element that device_print told, with its end; `lane` is empty for a scalar.
+std::string printed_line(const trace::Trace& trace, std::int64_t operation, const std::string& program,
+                         std::optional<std::uint64_t> lane, std::string_view prefix, DType dtype, const void* value);
+
+// device_assert failed for an element of a program.
+Error assertion_error(const trace::Trace& trace, std::int64_t operation, const std::string& program, std::uint64_t lane,
+                      const std::string& message);
 
 // Hands a whole line of device_print to the sink.
 void print_line(const std::string& line);

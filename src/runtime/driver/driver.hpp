@@ -92,12 +92,14 @@ class DriverStream {
 };
 
 // What the program's metadata says.
+struct MessageMeanings;  // gpu_messages.hpp
+
 struct ProgramMetadata {
   std::string entry;
   std::uint64_t arena_bytes = 0;
   unsigned threads = 0;  // what follows is a GPU program's: gpu_program_abi.h
   std::uint64_t shared_bytes = 0;
-  bool messages = false;  // takes the address of a buffer for what it tells the host
+  std::shared_ptr<const MessageMeanings> meanings;  // null: tells the host nothing, and takes no buffer to do it
 };
 
 class DriverDevice {

@@ -86,30 +86,19 @@ void on_assert(teeny_cpu_context* context, std::uint32_t operation, const char* 
                std::uint64_t lane) {
   Run& run = *static_cast<Run*>(context->host);
   context->stop = 1;
-  const trace::Trace& trace = (*run.launch.kernel)->trace();
-  const std::string text = located(
-      trace, operation,
-      std::string("device_assert: the condition must hold; got false, expected true: ") + (message ? message : "") +
-          " [program " + program_text(program, run.launch.grid) + ", lane " + std::to_string(lane) + "]" +
-          "\nhelp: what the launch had stored by then stays stored; look at the values with tl::device_print");
-  const trace::Site* site = site_of(trace, operation);
-  run.fail(site != nullptr ? Error(ErrorCode::assertion_failed, text, site->file, site->line)
-                           : Error(ErrorCode::assertion_failed, text));
+  run.fail(assertion_error((*run.launch.kernel)->trace(), operation, program_text(program, run.launch.grid), lane,
+                           message ? message : ""));
 }
 
 void on_print(teeny_cpu_context* context, std::uint32_t operation, const char* prefix, std::int32_t dtype,
               const void* values, std::uint64_t count, std::uint64_t program) {
   const Run& run = *static_cast<const Run*>(context->host);
   const DType type = static_cast<DType>(dtype);
-  const std::string head =
-      located((*run.launch.kernel)->trace(), operation, "program " + program_text(program, run.launch.grid));
+  const std::string where = program_text(program, run.launch.grid);
   std::string lines;
-  if (prefix != nullptr && prefix[0] == ' ') ++prefix;  // the form of Triton's prefixes: " x: "
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const auto* value = static_cast<const std::uint8_t*>(values) + i * size_of(type);
-    lines += head + (count > 1 ? ", lane " + std::to_string(i) : "") + ": " + (prefix ? prefix : "") +
-             element_text(type, value) + "\n";
-  }
+  for (std::uint64_t i = 0; i < count; ++i)
+    lines += printed_line((*run.launch.kernel)->trace(), operation, where, count > 1 ? std::optional(i) : std::nullopt,
+                          prefix ? prefix : "", type, static_cast<const std::uint8_t*>(values) + i * size_of(type));
   print_line(lines);
 }
 

@@ -59,16 +59,12 @@ class CudaExecutable final : public Executable {
   CudaExecutable(CudaDevice& device, const std::vector<std::uint8_t>& cubin, const ProgramMetadata& metadata);
   ~CudaExecutable() override;
 
-  // Starts it; the context is current. Throws as refuse().
+  // Starts it; the context is current. Throws as refuse(). One that tells the host something has ended on return; its
+  // failed assertions are thrown.
   void launch(const Launch& launch, CudaStream stream) const {
     if (!fits) refuse(launch, 0);
-    // Every value stands in the low bytes of its slot, which is where a little-endian host reads a shorter one.
-    void* parameters[detail::max_arguments];
-    for (std::size_t i = 0; i < launch.argument_count; ++i)
-      parameters[i] = const_cast<std::uint64_t*>(launch.slots + i);
-    const Result result = symbols()->launch(function, launch.grid[0], launch.grid[1], launch.grid[2], threads, 1, 1,
-                                            shared_bytes, stream, parameters, nullptr);
-    if (result != 0) refuse(launch, result);
+    if (meanings) return launch_telling(launch, stream);
+    start(launch, stream, nullptr);
   }
   // Throws where the device cannot take this program, or did not (a `result` that is no success): names the kernel, the
   // grid and the limit that was passed.
@@ -76,9 +72,22 @@ class CudaExecutable final : public Executable {
 
   Function function = nullptr;
   unsigned threads = 0, shared_bytes = 0;
+  std::shared_ptr<const MessageMeanings> meanings;  // null: it tells the host nothing
   bool fits = true;  // within the device's limits; found once, so that a launch only looks at this
 
  private:
+  // `messages`: the address of the message buffer, null where the program takes none.
+  void start(const Launch& launch, CudaStream stream, const std::uint64_t* messages) const {
+    // Every value stands in the low bytes of its slot, which is where a little-endian host reads a shorter one.
+    void* parameters[detail::max_arguments + 1];
+    for (std::size_t i = 0; i < launch.argument_count; ++i)
+      parameters[i] = const_cast<std::uint64_t*>(launch.slots + i);
+    parameters[launch.argument_count] = const_cast<std::uint64_t*>(messages);
+    const Result result = symbols()->launch(function, launch.grid[0], launch.grid[1], launch.grid[2], threads, 1, 1,
+                                            shared_bytes, stream, parameters, nullptr);
+    if (result != 0) refuse(launch, result);
+  }
+  void launch_telling(const Launch& launch, CudaStream stream) const;
   int read(int attribute) const;
   std::string excess(const Limits& limits) const;
 

@@ -1,7 +1,12 @@
 // Programs on a CUDA device: what they take of it, and what a launch says that the device does not take.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
 #include <teeny/error.hpp>
 
 #include "runtime/driver/cuda/cuda_device.hpp"
+#include "runtime/gpu_messages.hpp"
 
 namespace teeny::runtime::cuda {
 
@@ -25,11 +30,10 @@ int rounded_up(int value, int grain) { return (value + grain - 1) / grain * grai
 
 CudaExecutable::CudaExecutable(CudaDevice& device, const std::vector<std::uint8_t>& cubin,
                                const ProgramMetadata& metadata)
-    : threads(metadata.threads), shared_bytes(static_cast<unsigned>(metadata.shared_bytes)), device_(device) {
-  if (metadata.messages)
-    throw Error(ErrorCode::unsupported,
-                "load: a program must not print or assert on a GPU; got one that does\nhelp: run "
-                "it with TEENY_DEVICE=cpu, or leave device_print and device_assert out");
+    : threads(metadata.threads),
+      shared_bytes(static_cast<unsigned>(metadata.shared_bytes)),
+      meanings(metadata.meanings),
+      device_(device) {
   const Symbols& cuda = *symbols();
   const CurrentContext current(device.context());
   check(cuda.module_load(&module_, cubin.data()), "cuModuleLoadData");
@@ -75,6 +79,21 @@ std::string CudaExecutable::excess(const Limits& limits) const {
            std::to_string(fitting) + " registers a thread (CompileOptions::max_registers)";
   }
   return {};
+}
+
+// A buffer for this launch alone, read when the launch has ended.
+void CudaExecutable::launch_telling(const Launch& launch, CudaStream stream) const {
+  constexpr std::uint32_t capacity = 1 << 16;
+  constexpr std::size_t head_bytes = offsetof(teeny_gpu_message_buffer, messages);
+  const auto buffer = device_.allocate(head_bytes + capacity * sizeof(teeny_gpu_message));
+  std::array<std::uint32_t, head_bytes / sizeof(std::uint32_t)> head{0, capacity};
+  device_.copy_in(*buffer, buffer->address, head.data(), sizeof head);
+  start(launch, stream, &buffer->address);
+  check(symbols()->stream_synchronize(stream), "launch");
+  device_.copy_out(*buffer, buffer->address, head.data(), sizeof head);
+  std::vector<teeny_gpu_message> messages(std::min(head[0], capacity));
+  device_.copy_out(*buffer, buffer->address + head_bytes, messages.data(), messages.size() * sizeof(teeny_gpu_message));
+  tell((*launch.kernel)->trace(), launch.grid, *meanings, std::move(messages), head[0]);
 }
 
 void CudaExecutable::refuse(const Launch& launch, Result result) const {

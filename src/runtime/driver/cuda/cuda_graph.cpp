@@ -64,7 +64,12 @@ CudaGraph::~CudaGraph() {
 }
 
 void CudaGraph::add(const HeldLaunch& held, CudaStream stream) {
-  static_cast<const CudaExecutable&>(*held.launch.executable).launch(held.launch, stream);
+  const auto& executable = static_cast<const CudaExecutable&>(*held.launch.executable);
+  if (executable.meanings)
+    throw Error(ErrorCode::unsupported,
+                "capture: a graph's programs tell the host nothing; got " + (*held.launch.kernel)->name() +
+                    ", which prints or asserts\nhelp: launch it by itself, or leave device_print and device_assert out");
+  executable.launch(held.launch, stream);
   for (const auto& memory : held.memories) memories_.insert(static_cast<CudaMemory*>(memory.get()));
 }
 

@@ -60,7 +60,7 @@ void InterpreterDevice::copy(DeviceMemory& to, std::uint64_t to_address, const D
 
 std::unique_ptr<Executable> InterpreterDevice::load(const std::vector<std::uint8_t>& program,
                                                     const ProgramMetadata& metadata) {
-  if (metadata.messages)
+  if (metadata.meanings)
     throw Error(ErrorCode::unsupported,
                 "load: a program must not print or assert on " + info_.spec +
                     "; got one that does\nhelp: run it with TEENY_DEVICE=interpreter, or leave device_print and "
