@@ -130,6 +130,13 @@ class Teeny:
 
         return run
 
+    def costs(self, which, launches, samples, count):
+        """Seconds that teeny_launch_costs or teeny_graph_costs found."""
+        seconds = (ctypes.c_double * count)()
+        if getattr(self.library, which)(launches, samples, seconds):
+            raise RuntimeError(self.library.teeny_row_error().decode())
+        return list(seconds)
+
 
 # ---- the protocol
 def graph_of(launches):
@@ -452,6 +459,40 @@ def compiles(rows):
                            "triton": triton_cold[i] if i < len(triton_cold) else None, "wanted": COMPILED[i][4]})
 
 
+def host_seconds(launch, launches=500, samples=51):
+    """Of one launch on the host: medians, with the driver's queue empty before each sample."""
+    found = []
+    for _ in range(samples + 1):
+        torch.cuda.synchronize()
+        start = time.perf_counter()
+        for _ in range(launches):
+            launch()
+        found.append((time.perf_counter() - start) / launches)
+    torch.cuda.synchronize()
+    return statistics.median(found[1:])
+
+
+def launches(rows):
+    """What a launch costs the host, and a replayed graph of 1,000 beside the same graph of bare launches."""
+    if rows.wants("launch"):
+        bare, handle, launch = rows.teeny.costs("teeny_launch_costs", 500, 101, 3)
+        x, y, out = normal(1024), normal(1024), torch.empty(1024, device="cuda")
+        seconds = {"bare": bare, "teeny handle": handle, "teeny::launch": launch,
+                   "triton": host_seconds(lambda: add_kernel[(1,)](x, y, out, 1024, BLOCK=1024)),
+                   "torch": host_seconds(lambda: torch.add(x, y, out=out))}
+        rows.table.append({"row": "launch", "unit": "s", "seconds": seconds, "handle to bare": handle / bare,
+                           "launch above handle": launch - handle})
+        print("launch | µs: " + "  ".join(f"{name} {value * 1e6:.2f}" for name, value in seconds.items()) +
+              f" | handle to bare {handle / bare:.3f}, wanted 1.1; teeny::launch above a handle "
+              f"{(launch - handle) * 1e6:.2f}, wanted 0.3", flush=True)
+    if rows.wants("graph"):
+        bare, graph = rows.teeny.costs("teeny_graph_costs", 1000, 51, 2)
+        rows.table.append({"row": "graph of 1000 launches", "unit": "s", "seconds": {"bare": bare, "teeny": graph},
+                           "ratio": graph / bare})
+        print(f"graph of 1000 launches | µs: bare {bare * 1e6:.1f}  teeny {graph * 1e6:.1f} | teeny to bare "
+              f"{graph / bare:.3f}, wanted 1.05", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--library", required=True, help="libteeny_gpu_rows.so")
@@ -466,7 +507,7 @@ def main():
     torch.cuda.init()
     normal(1)
     rows = Rows(options, Teeny(options.library))
-    for group in (vector_add, normalisations, matmuls, attentions, compiles):
+    for group in (launches, vector_add, normalisations, matmuls, attentions, compiles):
         group(rows)
     if options.json:
         with open(options.json, "w") as file:

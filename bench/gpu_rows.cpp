@@ -3,6 +3,8 @@
 //
 //   void* teeny_row_make(const char* json)      {"kernel", "dtype", constants, "warps", "max_registers"}; null: see the error
 //   int teeny_row_launch(row, CUstream, addresses, sizes)   0: started; 1: see the error
+//   int teeny_launch_costs(launches, samples, double[3])    seconds of one launch: bare cuLaunchKernel, a handle, teeny::launch
+//   int teeny_graph_costs(launches, samples, double[2])     seconds of one replay: of bare launches captured, of teeny's graph
 //   const char* teeny_row_error()               of this thread's last failed call
 #include <cmath>
 #include <cstdint>
@@ -17,6 +19,7 @@
 #include <teeny/cuda.hpp>
 #include <teeny/teeny.hpp>
 
+#include "bench/launch_cost.hpp"
 #include "kernels/attention.hpp"
 #include "kernels/elementwise.hpp"
 #include "kernels/matmul.hpp"
@@ -157,6 +160,24 @@ __attribute__((visibility("default"))) int teeny_row_launch(void* handle, void* 
     row.place = Place{device, stream, teeny::cuda::wrap_stream(device, stream)};
   }
   row.launch(*row.place, addresses, sizes);
+  return 0;
+} catch (const std::exception& error) {
+  last_error = error.what();
+  return 1;
+}
+
+__attribute__((visibility("default"))) int teeny_launch_costs(int launches, int samples, double* seconds) try {
+  const teeny::bench::LaunchCost cost = teeny::bench::measure_launches("cuda:0", launches, samples);
+  seconds[0] = cost.bare, seconds[1] = cost.handle, seconds[2] = cost.launch;
+  return 0;
+} catch (const std::exception& error) {
+  last_error = error.what();
+  return 1;
+}
+
+__attribute__((visibility("default"))) int teeny_graph_costs(int launches, int samples, double* seconds) try {
+  const teeny::bench::GraphCost cost = teeny::bench::measure_graphs("cuda:0", launches, samples);
+  seconds[0] = cost.bare, seconds[1] = cost.graph;
   return 0;
 } catch (const std::exception& error) {
   last_error = error.what();

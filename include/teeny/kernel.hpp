@@ -88,14 +88,14 @@ struct KernelDescription {
 TEENY_EXPORT RecordedKernelPtr record(const KernelDescription& description, const ElementType* parameters,
                                       int parameter_count, void (*body)(const void*), const void* object);
 
-// The recordings of one kernel type with one list of argument types, by the values of the constants. Thread-safe; a
-// kernel that is wrong is not kept.
+// The recordings of one kernel type with one list of argument types, by the values of the constants. Thread-safe, and
+// without a lock for what was recorded before; a kernel that is wrong is not kept. What is found lives as long as the table.
 class TEENY_EXPORT RecordingTable {
  public:
   RecordingTable();
   ~RecordingTable();
-  RecordedKernelPtr find_or_record(const KernelDescription& description, const ElementType* parameters,
-                                   int parameter_count, void (*body)(const void*), const void* object);
+  const RecordedKernelPtr& find_or_record(const KernelDescription& description, const ElementType* parameters,
+                                          int parameter_count, void (*body)(const void*), const void* object);
 
  private:
   struct State;
@@ -224,8 +224,8 @@ class Describe {
 template <class... P>
 struct RecordWith {  // P: the run-time types that are passed
   template <class K>
-  static RecordedKernelPtr run(const K& kernel) {
-    static RecordingTable table;
+  static const RecordedKernelPtr& run(const K& kernel) {
+    static RecordingTable& table = *new RecordingTable;  // to the process's end: launches may come from destructors
     static constexpr ElementType types[] = {tl::element_type<typename P::dtype>..., {}};
     const Describe<K> describe(kernel);
     return table.find_or_record(describe.description, types, sizeof...(P), &call<K>, &kernel);
@@ -242,10 +242,11 @@ struct RecordWith {  // P: the run-time types that are passed
 // The recording of `kernel` for launch arguments of types A: made on the first call with these constants, found
 // afterwards.
 template <class... A, class K>
-RecordedKernelPtr recorded(const K& kernel) {
+const RecordedKernelPtr& recorded(const K& kernel) {
+  static const RecordedKernelPtr none;
   check_arguments<K, A...>();
   if constexpr (Accepts<K, A...>) return RecordWith<argument_t<A>...>::run(kernel);
-  else return nullptr;
+  else return none;
 }
 
 // ---- parameters from the call operator's signature, for compile<float>(K{})

@@ -215,7 +215,7 @@ class Pending {
 // device; arguments are buffers of this device and numbers.
 template <class K, class... A>
 void launch(const Device& device, Grid grid, const LaunchOptions& options, const K& kernel, A&&... values) {
-  const detail::RecordedKernelPtr recorded = detail::recorded<A...>(kernel);
+  const detail::RecordedKernelPtr& recorded = detail::recorded<A...>(kernel);
   runtime::Program* program = detail::find_program(device.state(), recorded, options.compile);
   detail::with_arguments(
       *recorded,

@@ -45,11 +45,16 @@ std::vector<std::string> parameter_names(const char* list, int count) {
 std::string constant_text(const detail::Constant& constant) {
   using Form = detail::Constant::Form;
   switch (constant.form) {
-    case Form::integer: return std::to_string(static_cast<std::int64_t>(constant.bits));
-    case Form::unsigned_integer: return std::to_string(constant.bits);
-    case Form::boolean: return constant.bits ? "true" : "false";
-    case Form::function: return "{}";
-    case Form::floating: break;
+    case Form::integer:
+      return std::to_string(static_cast<std::int64_t>(constant.bits));
+    case Form::unsigned_integer:
+      return std::to_string(constant.bits);
+    case Form::boolean:
+      return constant.bits ? "true" : "false";
+    case Form::function:
+      return "{}";
+    case Form::floating:
+      break;
   }
   char text[32];
   std::snprintf(text, sizeof text, "%.17g", std::bit_cast<double>(constant.bits));
@@ -201,38 +206,45 @@ std::uint64_t RecordedKernel::argument(std::size_t index, double value) const {
 
 // ---- RecordingTable
 
+// A list that only grows: who finds its recording takes no lock.
 struct RecordingTable::State {
   struct Entry {
     std::vector<Constant> constants;
     RecordedKernelPtr kernel;
+    std::unique_ptr<const Entry> next;  // owns the rest
   };
-  std::mutex mutex;
-  std::vector<Entry> entries;
+  std::mutex mutex;                    // of those who add
+  std::unique_ptr<const Entry> first;  // guarded by mutex
+  std::atomic<const Entry*> published{nullptr};
 
-  RecordedKernelPtr find(const KernelDescription& description) const {
-    for (const Entry& entry : entries)
-      if (std::equal(entry.constants.begin(), entry.constants.end(), description.constants,
+  const RecordedKernelPtr* find(const KernelDescription& description) const {
+    for (const Entry* entry = published.load(std::memory_order_acquire); entry != nullptr; entry = entry->next.get())
+      if (std::equal(entry->constants.begin(), entry->constants.end(), description.constants,
                      description.constants + description.constant_count))
-        return entry.kernel;
+        return &entry->kernel;
     return nullptr;
+  }
+  const RecordedKernelPtr& add(const KernelDescription& description, RecordedKernelPtr kernel) {
+    const std::lock_guard lock(mutex);
+    if (const RecordedKernelPtr* found = find(description)) return *found;
+    first = std::unique_ptr<const Entry>(
+        new Entry{.constants = {description.constants, description.constants + description.constant_count},
+                  .kernel = std::move(kernel),
+                  .next = std::move(first)});
+    published.store(first.get(), std::memory_order_release);
+    return first->kernel;
   }
 };
 
 RecordingTable::RecordingTable() : state_(std::make_unique<State>()) {}
 RecordingTable::~RecordingTable() = default;
 
-RecordedKernelPtr RecordingTable::find_or_record(const KernelDescription& description, const ElementType* parameters,
-                                                 int parameter_count, void (*body)(const void*), const void* object) {
-  {
-    std::lock_guard lock(state_->mutex);
-    if (RecordedKernelPtr found = state_->find(description)) return found;
-  }
-  // Recorded without the lock: a body may launch, and two threads that record the same get equal results.
-  RecordedKernelPtr made = record(description, parameters, parameter_count, body, object);
-  std::lock_guard lock(state_->mutex);
-  if (RecordedKernelPtr found = state_->find(description)) return found;
-  state_->entries.push_back({{description.constants, description.constants + description.constant_count}, made});
-  return made;
+const RecordedKernelPtr& RecordingTable::find_or_record(const KernelDescription& description,
+                                                        const ElementType* parameters, int parameter_count,
+                                                        void (*body)(const void*), const void* object) {
+  if (const RecordedKernelPtr* found = state_->find(description)) return *found;
+  // Recorded without a lock: a body may launch, and two threads that record the same get equal results.
+  return state_->add(description, record(description, parameters, parameter_count, body, object));
 }
 
 }  // namespace teeny::detail

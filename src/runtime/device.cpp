@@ -19,19 +19,31 @@ Statistics& statistics() {
 }
 
 Program* DeviceState::find_program(const detail::RecordedKernelPtr& kernel, const CompileOptions& options) {
-  const auto known = [&]() -> Program* {
-    const auto found = known_.find(kernel.get());
-    if (found == known_.end()) return nullptr;
-    for (const Known& entry : found->second)
-      if (entry.options == options) return entry.program;
-    return nullptr;
-  };
+  std::atomic<const Known*>& place = recent(kernel.get());
+  const Known* known = place.load(std::memory_order_acquire);
+  if (known != nullptr && known->kernel == kernel && known->options == options) return known->program;
+  known = find_or_make(kernel, options);
+  place.store(known, std::memory_order_release);
+  return known->program;
+}
+
+const DeviceState::Known* DeviceState::find_known(const detail::RecordedKernelPtr& kernel,
+                                                  const CompileOptions& options) const {
+  const auto found = known_.find(kernel.get());
+  if (found == known_.end()) return nullptr;
+  for (const auto& entry : found->second)
+    if (entry->options == options) return entry.get();
+  return nullptr;
+}
+
+const DeviceState::Known* DeviceState::find_or_make(const detail::RecordedKernelPtr& kernel,
+                                                    const CompileOptions& options) {
   {
     const std::shared_lock lock(programs_mutex_);
-    if (Program* program = known()) return program;
+    if (const Known* known = find_known(kernel, options)) return known;
   }
   const std::unique_lock lock(programs_mutex_);
-  if (Program* program = known()) return program;
+  if (const Known* known = find_known(kernel, options)) return known;
   const std::string key = kernel->digest() + " " + std::to_string(options.warps) + " " +
                           std::to_string(options.stages) + " " + std::to_string(options.max_registers) + " " +
                           std::to_string(options.reproducible) + std::to_string(options.contract) +
@@ -44,8 +56,9 @@ Program* DeviceState::find_program(const detail::RecordedKernelPtr& kernel, cons
       std::fwrite(text.data(), 1, text.size(), stderr);
     }
   }
-  known_[kernel.get()].push_back({kernel, options, program.get()});
-  return program.get();
+  auto& list = known_[kernel.get()];
+  list.push_back(std::unique_ptr<const Known>(new Known{kernel, options, program.get()}));
+  return list.back().get();
 }
 
 std::shared_ptr<DriverStream> DeviceState::make_stream() { return track(driver->make_stream()); }

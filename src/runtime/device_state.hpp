@@ -1,7 +1,9 @@
 // A device of this process: its driver's object, its programs, its streams.
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -31,15 +33,25 @@ struct DeviceState {
   std::atomic<int> captures{0};  // under way, in all threads
 
  private:
+  // Never changed and never freed once it is made.
   struct Known {
     detail::RecordedKernelPtr kernel;  // keeps the key's address taken
     CompileOptions options;
     Program* program;
   };
+  // A place of what is known, by kernel: most launches find theirs there without a lock.
+  std::atomic<const Known*>& recent(const detail::RecordedKernel* kernel) {
+    return recent_[(reinterpret_cast<std::uintptr_t>(kernel) >> 6) % recent_.size()];
+  }
+  const Known* find_known(const detail::RecordedKernelPtr& kernel, const CompileOptions& options) const;
+  const Known* find_or_make(const detail::RecordedKernelPtr& kernel, const CompileOptions& options);
+
+  std::array<std::atomic<const Known*>, 256> recent_{};
 
   std::shared_mutex programs_mutex_;
-  std::unordered_map<const detail::RecordedKernel*, std::vector<Known>> known_;  // guarded by programs_mutex_
-  std::unordered_map<std::string, std::unique_ptr<Program>> programs_;           // the same; by digest and options
+  // Guarded by programs_mutex_.
+  std::unordered_map<const detail::RecordedKernel*, std::vector<std::unique_ptr<const Known>>> known_;
+  std::unordered_map<std::string, std::unique_ptr<Program>> programs_;  // the same; by digest and options
   std::mutex streams_mutex_;
   std::vector<std::weak_ptr<DriverStream>> streams_;  // guarded by streams_mutex_
 };
