@@ -2,11 +2,16 @@
 // the rows' own arithmetic, not from a run of teeny.
 #pragma once
 
-#include <gtest/gtest.h>
-
+#include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
 
 #include "conformance/harness.hpp"
 
@@ -38,19 +43,21 @@ struct BitsOf<8> {
 template <class D>
 using bits_t = typename BitsOf<sizeof(D)>::type;
 
-// y[i] = f(x[i]…), i < N, in one block.
+// y[i] = f(x[i]…), i < N, in one block of BLOCK >= N.
 template <class F>
 struct Map {
-  int N = 1;
+  int N = 1, BLOCK = 1;
   F f = {};
   template <class E, class... D>
   void operator()(tl::Ptr<E> y, tl::Ptr<const D>... x) const {
-    auto at = tl::arange(0, N);
-    tl::store(y + at, f(tl::load(x + at)...));
+    auto at = tl::arange(0, BLOCK);
+    if (BLOCK == N) return tl::store(y + at, f(tl::load(x + at)...));
+    auto mask = at < N;
+    tl::store(y + at, f(tl::load(x + at, {.mask = mask, .other = 1})...), {.mask = mask});
   }
 };
 
-class Cases : public ::testing::TestWithParam<const char*> {
+class Cases : public ::testing::TestWithParam<std::string> {
  protected:
   Device device = Device::open(GetParam());
 
@@ -74,7 +81,9 @@ class Cases : public ::testing::TestWithParam<const char*> {
   template <class E, class F, class First, class... D>
   Buffer<E> mapped(F f, const Buffer<First>& x, const Buffer<D>&... more) {
     Buffer<E> y = blank<E>(device, x.size());
-    launch(device, {1}, Map<F>{static_cast<int>(x.size()), f}, y, x, more...);
+    const auto n = static_cast<unsigned>(x.size());
+    const unsigned block = device.info().any_extent ? n : std::bit_ceil(n);
+    launch(device, {1}, Map<F>{static_cast<int>(n), static_cast<int>(block), f}, y, x, more...);
     return y;
   }
   // The elements of f over the inputs, and their bits.
@@ -88,8 +97,17 @@ class Cases : public ::testing::TestWithParam<const char*> {
   }
 };
 
-#define TEENY_ON_EACH_DEVICE(suite)                                                 \
-  INSTANTIATE_TEST_SUITE_P(devices, suite, ::testing::Values("interpreter", "cpu"), \
-                           [](const auto& info) { return std::string(info.param); })
+// Where the cases run: everywhere that needs no GPU, or on the device that TEENY_CASES_DEVICE names.
+inline std::vector<std::string> case_devices() {
+  if (const char* chosen = std::getenv("TEENY_CASES_DEVICE")) return {chosen};
+  return {"interpreter", "cpu"};
+}
+
+inline std::string device_name(const ::testing::TestParamInfo<std::string>& info) {
+  return std::regex_replace(info.param, std::regex("[^a-z0-9]"), "_");
+}
+
+#define TEENY_ON_EACH_DEVICE(suite) \
+  INSTANTIATE_TEST_SUITE_P(devices, suite, ::testing::ValuesIn(case_devices()), device_name)
 
 }  // namespace teeny::cases
