@@ -61,6 +61,9 @@ std::optional<GpuProgram> build_gpu_program(mlir::ModuleOp module, const GpuTarg
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
   if (!kernel) return std::nullopt;
   kernel.setName(symbol_of(kernel.getName()));
+  std::int64_t operations = 0;
+  kernel.walk([&](mlir::Operation*) { ++operations; });
+  details["operations"] = operations;  // of the thread dialect: what the back end's time follows
   GpuProgram program = target.finish(module, kernel, gpu_options, want_llvm, want_assembly);
   program.phases.insert(program.phases.begin(), {"lower", spent.count()});
   const auto number = [&](llvm::StringRef name, std::int64_t otherwise) {
