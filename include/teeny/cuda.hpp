@@ -4,6 +4,8 @@
 // Devices use the primary context of the GPU, which the CUDA runtime API, PyTorch and others use too. What is wrapped
 // stays the caller's and must outlive the wrapper and the work given through it. Buffers used by launches that an
 // engine captures into a graph of its own must outlive that graph. Members may be called from several threads.
+// Buffers, streams and graphs may have static storage: devices are never closed, and what ends after the driver's own
+// end is left to the system.
 #pragma once
 
 #include <cstdint>

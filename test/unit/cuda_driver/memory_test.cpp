@@ -1,4 +1,6 @@
 // Memory of a CUDA device: what is copied, held and freed.
+#include <thread>
+
 #include "fixture.hpp"
 
 namespace {
@@ -108,6 +110,43 @@ TEST_F(CudaMemory, OutlivesAnEnginesStream) {
   cuda::release_memory(device_);
   EXPECT_EQ(Fake::get("runs"), 1);
   EXPECT_THROW(cuda::release_memory(Device::open("cpu")), Error);
+}
+
+TEST_F(CudaMemory, IsSharedByThreads) {
+  const auto kernel = make_kernel("fill", fresh());
+  const auto shared = device_.buffer<float>(100);
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&, stream = t % 2 == 0 ? device_.stream() : Stream()] {
+      const auto host = device_.host_buffer<float>(100);
+      for (int i = 0; i < 100; ++i) {
+        const auto own = device_.buffer<float>(100);
+        test::launch(device_, {100}, kernel, own, i, {.stream = stream});
+        test::launch(device_, {100}, kernel, shared, 7, {.stream = stream});
+        own.download_async(host, stream);
+        if (i % 10 == 0) device_.synchronize();
+      }
+      device_.synchronize();
+      EXPECT_EQ(host[99], 198.0f);
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(shared.download()[99], 106.0f);
+  EXPECT_EQ(Fake::get("runs"), 800);
+}
+
+// The process has to end well with these: the test's exit status says so.
+TEST_F(CudaMemory, MayHaveStaticStorage) {
+  static Buffer<float> buffer;
+  static HostBuffer<float> host;
+  static Stream stream;
+  static Graph graph;
+  buffer = device_.buffer<float>(10), host = device_.host_buffer<float>(10), stream = device_.stream();
+  const auto kernel = make_kernel("fill", fresh());
+  graph = device_.capture([&](const Stream& s) { test::launch(device_, {10}, kernel, buffer, 1, {.stream = s}); });
+  graph.launch(stream);
+  buffer.download_async(host, stream);
+  stream.synchronize();
+  EXPECT_EQ(host[9], 10.0f);
 }
 
 TEST_F(CudaMemory, OfFreedBuffersIsKeptAndGivenBack) {

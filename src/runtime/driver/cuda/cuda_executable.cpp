@@ -86,6 +86,7 @@ void CudaExecutable::launch_telling(const Launch& launch, CudaStream stream) con
   constexpr std::uint32_t capacity = 1 << 16;
   constexpr std::size_t head_bytes = offsetof(teeny_gpu_message_buffer, messages);
   const auto buffer = device_.allocate(head_bytes + capacity * sizeof(teeny_gpu_message));
+  device_.default_stream().synchronize();  // its memory comes in that stream's order
   std::array<std::uint32_t, head_bytes / sizeof(std::uint32_t)> head{0, capacity};
   device_.copy_in(*buffer, buffer->address, head.data(), sizeof head);
   start(launch, stream, &buffer->address);
