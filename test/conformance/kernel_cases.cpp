@@ -125,6 +125,28 @@ void products(const Device& device, Verdict& verdict) {
   product<std::int8_t, std::int32_t>(device, verdict, kernels::MatMul<>{}, true);
 }
 
+// Blocks and strides that units which read shared memory themselves take: in rings of copies, for 128, 64 and 32 bytes of
+// swizzle, with operands along the depth and across it, and with one product's result in another.
+template <class D>
+void wide_products(const Device& device, Verdict& verdict) {
+  const int m = 128, n = 256, k = 192;
+  const Buffer<D> a = input<D>(device, m * k, 30), b = input<D>(device, k * n, 31), turned = input<D>(device, n * k, 32);
+  Buffer<float> c = blank<float>(device, m * n);
+  for (const auto& [rows, columns, depth, stages] : {std::array{128, 128, 64, 4}, std::array{64, 256, 32, 3},
+                                                     std::array{64, 32, 64, 2}, std::array{64, 16, 16, 5}}) {
+    const kernels::MatMul<> kernel{.BM = rows, .BN = columns, .BK = depth, .STAGES = stages};
+    expect_same(verdict, device, {m / rows * (n / columns)}, kernel, a, b, c, m, n, k, k, n, n);
+  }
+  expect_same(verdict, device, {2, 4}, kernels::MatMulDescriptor{.BK = 64}, a, turned, c, m, n, k);
+  const int heads = 1, sequence = 128, head = 64;
+  const Buffer<D> q = input<D>(device, heads * sequence * head, 33), key = input<D>(device, heads * sequence * head, 34),
+                  v = input<D>(device, heads * sequence * head, 35);
+  Buffer<D> out = blank<D>(device, heads * sequence * head);
+  Buffer<float> lse = blank<float>(device, heads * sequence);
+  expect_same(verdict, device, {2, heads}, kernels::Attention{.BM = 64, .BN = 32, .HEAD = head, .CAUSAL = false}, q, key, v,
+              out, lse, sequence, 0.17f);
+}
+
 template <class D>
 void descriptors(const Device& device, Verdict& verdict) {
   const int m = 100, n = 70, k = 90;
@@ -182,6 +204,8 @@ void add_kernel_cases(Cases& cases) {
   cases.push_back({"kernel.rows.bf16", rows<bfloat16>});
   cases.push_back({"kernel.scans", scans});
   cases.push_back({"kernel.products", products});
+  cases.push_back({"kernel.wide_products.f16", wide_products<half>});
+  cases.push_back({"kernel.wide_products.bf16", wide_products<bfloat16>});
   cases.push_back({"kernel.descriptors.bf16", descriptors<bfloat16>});
   cases.push_back({"kernel.batch_and_int4", batch_and_int4});
   cases.push_back({"kernel.attention.f16",

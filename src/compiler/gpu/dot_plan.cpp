@@ -67,10 +67,9 @@ std::string operand_name(tt::DotOp dot) {
   return element.isF16() ? "f16" : element.isBF16() ? "bf16" : "f64";
 }
 
-bool takes(const MatrixUnit &unit, tt::DotOp dot) {
+bool fits(const MatrixUnit &unit, tt::DotOp dot) {
   ArrayRef<int64_t> a = tt::shape_of(dot.getA().getType()), result = tt::shape_of(dot.getD().getType());
-  return unit.form == MatrixUnit::Form::fragments && unit.operand == operand_name(dot) && result[0] >= unit.m &&
-         result[1] >= unit.n && a[1] >= unit.k;
+  return unit.operand == operand_name(dot) && result[0] >= unit.m && result[1] >= unit.n && a[1] >= unit.k;
 }
 
 // The dimension along which an operand lies in memory where it is loaded; the last one otherwise.
@@ -181,6 +180,60 @@ DotPlan fragment_plan(tt::DotOp dot, const MatrixUnit &unit, const Capability &c
   return plan;
 }
 
+// ---- rows of form memory
+
+// Bytes of the hardware's swizzle for rows of so many bytes; 0 where there is none so narrow.
+unsigned swizzle_of(int64_t row_bytes) {
+  return row_bytes >= 128 ? 128u : row_bytes >= 32 ? unsigned(row_bytes) : 0u;
+}
+
+// Nothing where the unit cannot read the operand as it lies in memory.
+std::optional<DotOperand> memory_operand(tt::DotOp dot, int number, const MatrixUnit &unit, const AxisInfoAnalysis &axis_info) {
+  Value value = number == 0 ? dot.getA() : dot.getB();
+  const unsigned depth = number == 0 ? 1 : 0;
+  unsigned fast = fast_dimension(value, axis_info);
+  if (!(number == 0 ? unit.transposed_a : unit.transposed_b)) fast = depth;
+  const int64_t bytes = element_bytes(tt::element_type(value.getType()));
+  DotOperand operand;
+  operand.swizzle = swizzle_of(tt::shape_of(value.getType())[fast] * bytes);
+  if (operand.swizzle == 0) return std::nullopt;
+  operand.memory = swizzled_panels(tt::shape_of(value.getType()), fast, int32_t(bytes), int32_t(operand.swizzle));
+  return operand;
+}
+
+// Where an operand would have to be turned around on its way to memory, other units do better.
+bool lies_well(tt::DotOp dot, int number, const MatrixUnit &unit, const AxisInfoAnalysis &axis_info) {
+  Value value = number == 0 ? dot.getA() : dot.getB();
+  return (number == 0 ? unit.transposed_a : unit.transposed_b) ||
+         fast_dimension(value, axis_info) == (number == 0 ? 1u : 0u);
+}
+
+// Nothing where the groups of warps cannot share the block, or where operands do not suit the unit.
+std::optional<DotPlan> memory_plan(tt::DotOp dot, const MatrixUnit &unit, int warps, const AxisInfoAnalysis &axis_info) {
+  if (warps % unit.warps != 0) return std::nullopt;
+  ArrayRef<int64_t> shape = tt::shape_of(dot.getD().getType());
+  const bool chained = follows_product(dot.getA());
+  const WarpSplit split = split_warps(unit, shape, warps / unit.warps, chained || leads_to_product(dot.getD()));
+  if (shape[0] / split.rows < unit.m || shape[1] / split.columns < unit.n) return std::nullopt;
+  if (!lies_well(dot, 1, unit, axis_info) || (!chained && !lies_well(dot, 0, unit, axis_info))) return std::nullopt;
+  DotPlan plan;
+  plan.unit = &unit;
+  plan.accumulator = accumulator_of(tt::element_type(dot.getD().getType()));
+  plan.accumulators = tiled_accumulators(unit, shape, split);
+  if (chained) {
+    plan.a.in_memory = false;
+    plan.a.registers = tiled_operand(unit, 0, plan.accumulators, tt::shape_of(dot.getA().getType())[1]);
+  } else if (auto a = memory_operand(dot, 0, unit, axis_info)) {
+    plan.a = *a;
+  } else {
+    return std::nullopt;
+  }
+  auto b = memory_operand(dot, 1, unit, axis_info);
+  if (!b) return std::nullopt;
+  plan.b = *b;
+  return plan;
+}
+
 DotPlan lanes_plan(tt::DotOp dot, const MatrixUnit &unit, const Capability &capability, int warps) {
   DotPlan plan;
   plan.unit = &unit;
@@ -194,8 +247,12 @@ DotPlan lanes_plan(tt::DotOp dot, const MatrixUnit &unit, const Capability &capa
 }  // namespace
 
 DotPlan plan_dot(tt::DotOp dot, const Capability &capability, int warps, const AxisInfoAnalysis &axis_info) {
-  for (const MatrixUnit &unit : capability.units)
-    if (takes(unit, dot)) return fragment_plan(dot, unit, capability, warps, axis_info);
+  for (const MatrixUnit &unit : capability.units) {
+    if (!fits(unit, dot)) continue;
+    if (unit.form == MatrixUnit::Form::fragments) return fragment_plan(dot, unit, capability, warps, axis_info);
+    if (unit.form != MatrixUnit::Form::memory) continue;
+    if (auto plan = memory_plan(dot, unit, warps, axis_info)) return *plan;
+  }
   return lanes_plan(dot, *capability.unit("lanes"), capability, warps);
 }
 

@@ -19,7 +19,7 @@ const std::vector<Basis> &bases_of(const LinearLayout &layout, Axis axis) {
 
 LinearLayout tiled_accumulators(const MatrixUnit &unit, std::span<const std::int64_t> shape, WarpSplit split) {
   const auto rows = std::int32_t(shape[0]), columns = std::int32_t(shape[1]);
-  std::vector<Basis> registers = bases_of(unit.accumulators, Axis::reg), warps;
+  std::vector<Basis> registers = bases_of(unit.accumulators, Axis::reg), warps = bases_of(unit.accumulators, Axis::warp);
   const std::int32_t warp_rows = std::max(unit.m, rows / split.rows), warp_columns = std::max(unit.n, columns / split.columns);
   for (std::int32_t image = unit.n; image < warp_columns; image *= 2) registers.push_back({0, image});
   for (std::int32_t image = unit.m; image < warp_rows; image *= 2) registers.push_back({image, 0});
@@ -52,11 +52,20 @@ LinearLayout tiled_operand(const MatrixUnit &unit, int operand, const LinearLayo
     basis[along] = image;
     registers.push_back(basis);
   }
-  for (const Basis &basis : bases_of(accumulators, Axis::warp)) warps.push_back(only_own(basis));
+  const std::vector<Basis> &of_warps = bases_of(accumulators, Axis::warp);
+  for (std::size_t bit = warps.size(); bit < of_warps.size(); ++bit) warps.push_back(only_own(of_warps[bit]));
   std::int32_t extents[2];
   extents[own] = accumulators.outputs()[own].size, extents[along] = std::int32_t(depth);
   return LinearLayout({{Axis::reg, registers}, {Axis::lane, bases_of(fragment, Axis::lane)}, {Axis::warp, warps}},
                       {{index_axis(0), extents[0]}, {index_axis(1), extents[1]}});
+}
+
+int operand_fragment(const MatrixUnit &unit, const LinearLayout &accumulators, int operand, int number) {
+  const int first = unit.accumulators.input_bits(Axis::reg);
+  int fragment = 0, bits = 0;
+  for (int bit = first; bit < accumulators.input_bits(Axis::reg); ++bit)
+    if (accumulators.basis(Axis::reg, bit)[std::size_t(operand)] != 0) fragment |= (number >> (bit - first) & 1) << bits++;
+  return fragment;
 }
 
 }  // namespace teeny::compiler::gpu

@@ -7,7 +7,8 @@
 
 namespace teeny::compiler::gpu {
 
-// How many warps lie along each dimension of a product; what they exceed the block by holds copies.
+// How many warps (of a unit of several warps: groups of so many) lie along each dimension of a product; what they exceed
+// the block by holds copies.
 struct WarpSplit {
   int rows = 1, columns = 1;
 };
@@ -19,5 +20,9 @@ LinearLayout tiled_accumulators(const MatrixUnit &unit, std::span<const std::int
 // Of the operand (0: a, M x depth; 1: b, depth x N) that goes with accumulators of that form: registers of one fragment
 // first, then fragments along M or N, then along the depth.
 LinearLayout tiled_operand(const MatrixUnit &unit, int operand, const LinearLayout &accumulators, std::int64_t depth);
+
+// Which fragment of the operand, in the order of its registers at one step along the depth, goes with fragment `number`
+// of accumulators of that form.
+int operand_fragment(const MatrixUnit &unit, const LinearLayout &accumulators, int operand, int number);
 
 }  // namespace teeny::compiler::gpu

@@ -98,6 +98,27 @@ LinearLayout transpose_layout(const LinearLayout& layout, std::span<const std::i
   return LinearLayout(std::move(inputs), std::move(outputs));
 }
 
+LinearLayout swizzled_panels(std::span<const std::int64_t> shape, unsigned fast, std::int32_t element_bytes,
+                             std::int32_t swizzle) {
+  const unsigned slow = 1 - fast;
+  std::vector<LinearLayout::Basis> bases;
+  const auto add = [&](unsigned dimension, std::int32_t image, std::int32_t exchanged) {
+    LinearLayout::Basis basis(2, 0);
+    basis[dimension] = image;
+    basis[fast] += exchanged;
+    bases.push_back(std::move(basis));
+  };
+  const std::int32_t panel = swizzle / element_bytes;
+  for (std::int32_t image = 1; image < panel; image *= 2) add(fast, image, 0);
+  for (std::int32_t image = 1; image < shape[slow]; image *= 2) {
+    // The byte that the row begins at, in units of 128: the group of 16 bytes that its first one is exchanged with.
+    const std::int32_t group = image * swizzle / 128;
+    add(slow, image, group >= 1 && group < swizzle / 16 ? group * 16 / element_bytes : 0);
+  }
+  for (std::int32_t image = panel; image < shape[fast]; image *= 2) add(fast, image, 0);
+  return LinearLayout({{Axis::offset, bases}}, outputs_of(shape));
+}
+
 LinearLayout reshape_layout(const LinearLayout& layout, std::span<const std::int64_t> shape) {
   // Row-major counts the last dimension fastest, a layout's flattening the first output: reverse, reshape, reverse.
   auto reversed = [](std::vector<LinearLayout::Output> outputs) {

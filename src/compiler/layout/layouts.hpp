@@ -27,4 +27,11 @@ LinearLayout reshape_layout(const LinearLayout& layout, std::span<const std::int
 // Registers whose image depends on that of lower ones dropped: no thread holds an element twice.
 LinearLayout drop_repeated_registers(const LinearLayout& layout);
 
+// Of a rows x columns block in shared memory (offset -> dim0, dim1), as hardware that swizzles 32, 64 or 128 bytes reads it:
+// panels of `swizzle` bytes along the dimension `fast`, in each of them row after row of the other one, and of a byte's
+// place the bits 4 … xored with bits 7 …, as many as a row has groups of 16 bytes (PTX ISA, "Shared memory matrix layout").
+// The fast dimension has at least `swizzle` bytes.
+LinearLayout swizzled_panels(std::span<const std::int64_t> shape, unsigned fast, std::int32_t element_bytes,
+                             std::int32_t swizzle);
+
 }  // namespace teeny::compiler

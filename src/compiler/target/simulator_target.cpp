@@ -29,7 +29,9 @@ gpu::Capability with_lanes(gpu::Capability capability, int lanes) {
   capability.lanes = lanes;
   capability.default_warps = std::max(1, default_threads / lanes);
   capability.matrix_load = capability.matrix_store = false;
-  std::erase_if(capability.units, [](const gpu::MatrixUnit& unit) { return unit.form == gpu::MatrixUnit::Form::fragments; });
+  std::erase_if(capability.units, [](const gpu::MatrixUnit& unit) {
+    return unit.form == gpu::MatrixUnit::Form::fragments || unit.form == gpu::MatrixUnit::Form::memory;
+  });
   return capability;
 }
 

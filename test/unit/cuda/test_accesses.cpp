@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "cuda/programs.hpp"
+#include "kernels/matmul.hpp"
 
 namespace teeny::compiler {
 namespace {
@@ -80,6 +81,26 @@ TEST_P(AtomicsOf, FloatsAreOneInstructionOrALoop) {
   check_atomics<teeny::half>(GetParam(), {"add.noftz.f16"});
   const bool sums = std::string_view(GetParam()) == "cuda:sm_90a";
   check_atomics<teeny::bfloat16>(GetParam(), {sums ? "add.noftz.bf16" : "cas.b32"});
+}
+
+// With facts, both operands go to swizzled memory in copies of 16 bytes, and products are waited for a turn later.
+TEST(Products, OfHopperReadSharedMemory) {
+  const teeny::kernels::MatMul<> kernel{.BM = 128, .BN = 128, .BK = 64};
+  const auto recorded = teeny::record<teeny::half, teeny::half>(kernel);
+  CompileOutput output = compile_for(*recorded, "cuda:sm_90a");
+  ASSERT_TRUE(output.ok) << errors_of(output);
+  output = compile_for(*recorded, "cuda:sm_90a", output.relevant_facts);
+  ASSERT_TRUE(output.ok) << errors_of(output);
+  const std::string ptx = ptx_of(output);
+  EXPECT_NE(ptx.find("wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16"), std::string::npos) << ptx;
+  EXPECT_NE(ptx.find("wgmma.wait_group.sync.aligned 1;"), std::string::npos) << ptx;
+  EXPECT_NE(ptx.find("cp.async.cg.shared.global"), std::string::npos) << ptx;
+  EXPECT_EQ(ptx.find("mma.sync"), std::string::npos) << ptx;
+  const std::string ptxas = find_ptxas();
+  if (ptxas.empty()) GTEST_SKIP() << "ptxas is not installed";
+  bool spills = false;
+  EXPECT_EQ(assemble(ptxas, output, spills), "");
+  EXPECT_FALSE(spills);
 }
 
 struct CachedCopy {

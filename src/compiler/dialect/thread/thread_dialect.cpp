@@ -96,4 +96,22 @@ LogicalResult MmaOp::verify() {
   return success();
 }
 
+// Rows of 32, 64 or 128 bytes; 0 where the operand is in no memory.
+static bool is_swizzle(unsigned bytes) { return bytes == 32 || bytes == 64 || bytes == 128; }
+
+LogicalResult MmaAsyncOp::verify() {
+  if (getAccumulators().getTypes() != getResultTypes()) return emitOpError("rule: the results are of the accumulators' types");
+  if (getAccumulators().empty()) return emitOpError("rule: no fragment is empty");
+  if (getA().empty() != bool(getAArray())) return emitOpError("rule: a is in registers or in memory, not in both");
+  if (bool(getAArray()) != bool(getAIndex())) return emitOpError("rule: an array has an index");
+  if (!is_swizzle(getBSwizzle()) || (getAArray() && !is_swizzle(getASwizzle())))
+    return emitOpError("rule: a swizzle is of 32, 64 or 128 bytes; got ") << getASwizzle() << " and " << getBSwizzle();
+  return success();
+}
+
+LogicalResult MmaWaitOp::verify() {
+  if (getAccumulators().getTypes() != getResultTypes()) return emitOpError("rule: the results are of the accumulators' types");
+  return success();
+}
+
 }  // namespace teeny::thread

@@ -171,6 +171,48 @@ def Thread_MmaOp : Thread_Op<"mma", [AttrSizedOperandSegments, thread_collective
   let hasVerifier = 1;
 }
 
+// Products of several warps that run beside them. Accumulators belong to the unit from the product to the wait that covers it: only
+// further products, waits and loops may take them on their way.
+def Thread_MmaAsyncOp : Thread_Op<"mma_async", [AttrSizedOperandSegments, MemoryEffects<[MemRead<thread_shared>, MemWrite<thread_lanes>]>]> {
+  let summary = "begins accumulators + a * b by the row `unit`, whose warps stand together, from operands in shared memory";
+  let description = [{
+    a: `a` in registers as the row says, or at aArray[aIndex + aOffset]; b at bArray[bIndex + bOffset]. In memory, rows of
+    `swizzle` bytes along the operand's fast dimension (the depth, or, transposed, M or N) follow each other along the
+    other one; `panel` elements further stand the rows' continuation. Within 1024 bytes, bits 4 … of an address are xored
+    with bits 7 … (as many as the swizzle has groups of 16 bytes); what an index names is a multiple of the unit's step.
+  }];
+  let arguments = (ins StrAttr:$unit, Variadic<Thread_Scalar>:$a, Optional<Thread_SharedType>:$aArray, Optional<I32>:$aIndex,
+                       Thread_SharedType:$bArray, I32:$bIndex, Variadic<Thread_Scalar>:$accumulators,
+                       DefaultValuedAttr<I32Attr, "0">:$aOffset, DefaultValuedAttr<I32Attr, "0">:$bOffset,
+                       DefaultValuedAttr<I32Attr, "0">:$aSwizzle, I32Attr:$bSwizzle,
+                       DefaultValuedAttr<I32Attr, "0">:$aPanel, I32Attr:$bPanel, UnitAttr:$aTransposed, UnitAttr:$bTransposed);
+  let results = (outs Variadic<Thread_Scalar>:$results);
+  let assemblyFormat = [{
+    $unit `,` ($a^ `:` type($a) `,`)? ($aArray^ `[` $aIndex `]` `:` qualified(type($aArray)) `,`)? $bArray `[` $bIndex `]` `:`
+    qualified(type($bArray)) `+` $accumulators attr-dict `:` type($accumulators) `->` type($results)
+  }];
+  let hasVerifier = 1;
+}
+def Thread_MmaBeginOp : Thread_Op<"mma_begin", [MemoryEffects<[MemRead<thread_shared>, MemWrite<thread_shared>, MemWrite<thread_lanes>]>]> {
+  let summary = "accumulators and operands in registers are ready for the products behind it";
+  let assemblyFormat = "attr-dict";
+}
+def Thread_MmaCommitOp : Thread_Op<"mma_commit", [MemoryEffects<[MemRead<thread_shared>, MemWrite<thread_shared>, MemWrite<thread_lanes>]>]> {
+  let summary = "this warp's products since the last commit are one group";
+  let assemblyFormat = "attr-dict";
+}
+def Thread_MmaWaitOp : Thread_Op<"mma_wait", [MemoryEffects<[MemRead<thread_shared>, MemWrite<thread_shared>, MemWrite<thread_lanes>]>]> {
+  let summary = "the accumulators once at most `pending` of this warp's newest groups are unfinished";
+  let arguments = (ins I32Attr:$pending, Variadic<Thread_Scalar>:$accumulators);
+  let results = (outs Variadic<Thread_Scalar>:$results);
+  let assemblyFormat = "$pending (`,` $accumulators^ `:` type($accumulators) `->` type($results))? attr-dict";
+  let hasVerifier = 1;
+}
+def Thread_FenceAsyncOp : Thread_Op<"fence_async", [MemoryEffects<[MemRead<thread_shared>, MemWrite<thread_shared>]>]> {
+  let summary = "this lane's accesses to shared memory before it come before those that units and copies make after it";
+  let assemblyFormat = "attr-dict";
+}
+
 // ---- conversions that arith lacks
 def Thread_RoundTf32Op : Thread_Op<"round_tf32", [Pure, AllTypesMatch<["value", "result"]>]> {
   let summary = "to 10 bits of mantissa, nearest, ties away from zero; the other bits are 0";

@@ -44,14 +44,25 @@ struct Instruction {
   std::uint32_t unit = 0;        // into Code::units
 };
 
-// A matrix unit's row as tables: where an element of a (m x k), b (k x n) and the sums (m x n) is, row-major.
+// A matrix unit's row as tables: where an element of a (m x k), b (k x n) and the sums (m x n) is, row-major. Of a unit of
+// several warps: what one of them computes, warps standing below each other.
 struct Unit {
   struct Place {
     std::uint16_t reg, lane;
   };
-  int m = 0, n = 0, k = 0;
+  int m = 0, n = 0, k = 0, warps = 1;
   bool tf32 = false;
   std::vector<Place> a, b, sums;
+};
+
+Unit unit_of(const gpu::MatrixUnit& row);
+
+// Where an operand of a product beside the warps stands in shared memory (thread.mma_async).
+struct Placed {
+  Array array;
+  std::int64_t offset = 0;  // elements, added to the index
+  std::int32_t swizzle = 0, panel = 0;
+  bool transposed = false;
 };
 
 // What a slot holds before the first instruction.
@@ -69,6 +80,7 @@ struct Code {
   std::vector<interpreter::Source> sources;
   std::vector<mlir::Operation*> operations;  // by source; alive while the function is
   std::vector<Unit> units;
+  std::vector<Placed> placed;  // by Instruction::target of an mma_async: a, then b
   int warps = 1, lanes = 1;
   std::int64_t shared_bytes = 0;
   std::size_t arguments = 0;

@@ -87,6 +87,7 @@ void Machine::start_program(std::uint64_t linear) {
   ++global_phase_, ++shared_phase_;
   defined_.assign(shared_.size(), 0);
   flying_.assign(shared_.size(), nullptr);
+  unseen_.assign(code_.placed.empty() ? 0 : shared_.size(), 0);
   if (pages_.size() > most_pages) {
     pages_.clear();
     last_page_number_ = ~Word(0);
@@ -98,6 +99,8 @@ void Machine::start_program(std::uint64_t linear) {
     warp.barrier = nullptr;
     warp.done = false;
     warp.copies.clear();
+    warp.readings.clear();
+    warp.products = 0;
     warp.groups.assign(std::size_t(code_.lanes), 0);
     for (const Initial& initial : code_.initial)
       if (initial.what == Initial::What::program) fill(warp, initial);
@@ -149,7 +152,11 @@ void Machine::pass_barrier() {
   for (const Warp& warp : warps_)
     if (warp.barrier != waiting->barrier) return barriers_disagree(*waiting, warp);
   const auto memory = static_cast<std::uint32_t>(waiting->barrier->number);
-  if (memory & std::uint32_t(thread::BarrierMemory::SHARED)) ++shared_phase_;
+  if (memory & std::uint32_t(thread::BarrierMemory::SHARED)) {
+    ++shared_phase_;
+    for (std::uint8_t& unseen : unseen_)
+      if (unseen == 1) unseen = 0;
+  }
   if (memory & std::uint32_t(thread::BarrierMemory::GLOBAL)) ++global_phase_;
   if (options_.log) note({.what = Event::What::barrier, .memory = static_cast<std::uint8_t>(memory)}, *waiting->barrier);
   for (Warp& warp : warps_) warp.barrier = nullptr;

@@ -21,6 +21,14 @@ struct Copy {
   std::array<std::uint8_t, 16> found{};  // at its source when it set out
 };
 
+// Bytes that a product reads until it has been waited for.
+struct Reading {
+  std::int64_t group = 0;  // of its warp
+  std::int64_t at = 0;
+  std::vector<std::uint8_t> found;  // when it began
+  const Instruction* instruction = nullptr;
+};
+
 struct Warp {
   int number = 0;
   std::uint32_t next = 0;                // instruction
@@ -31,6 +39,8 @@ struct Warp {
   bool done = false;
   std::vector<Copy> copies;
   std::vector<std::uint32_t> groups;     // closed so far, by lane
+  std::vector<Reading> readings;
+  std::uint32_t products = 0;            // groups of them closed so far
 };
 
 // The last accesses of one byte. A phase is what lies between two barriers for the memory; phase 0: never.
@@ -96,6 +106,11 @@ class Machine {
   void write_shared(const Access& access, std::int64_t at, const std::uint8_t* data, std::int64_t bytes);
   void begin_copy(Warp& warp, Copy copy);
   void land_copies(Warp& warp, const Instruction& wait);
+  // What a product reads, at once and until mma_wait: `bytes` from `at` on, appended to `data`.
+  void begin_reading(Warp& warp, const Instruction& instruction, std::int64_t at, std::int64_t bytes,
+                     std::vector<std::uint8_t>& data);
+  void end_readings(Warp& warp, const Instruction& wait);
+  void fence(const Warp& warp);
   // Counts the turns that banks need for the lanes' accesses of so many bytes each (-1: no access).
   void count_banks(const Instruction& instruction, const std::int64_t* places, int count, std::int64_t bytes);
 
@@ -154,6 +169,9 @@ class Machine {
   std::vector<Cell> cells_;                   // of shared memory
   std::vector<std::uint8_t> defined_;
   std::vector<const Instruction*> flying_;    // the copy that will write the byte
+  // By byte: the last write is by a lane and not yet seen by products beside the warps. 2: no fence yet; 1: no barrier
+  // since the fence; 0: seen.
+  std::vector<std::uint8_t> unseen_;
   std::vector<SharedAccesses> banks_;         // by source
 };
 
@@ -184,7 +202,12 @@ void run_approximation(Machine&, Warp&, const Instruction&);  // number: 0: exp2
 void run_message(Machine&, Warp&, const Instruction&);      // number: MessageKind
 void run_matrix_load(Machine&, Warp&, const Instruction&);  // number: transposed
 void run_matrix_store(Machine&, Warp&, const Instruction&);
+// products.cpp
 void run_mma(Machine&, Warp&, const Instruction&);          // operands: a, b, sums
+void run_mma_async(Machine&, Warp&, const Instruction&);    // operands: a or its index, b's index, sums; number: of a's; offset: a in memory
+void run_mma_commit(Machine&, Warp&, const Instruction&);
+void run_mma_wait(Machine&, Warp&, const Instruction&);     // operands: sums; number: pending
+void run_fence(Machine&, Warp&, const Instruction&);
 // access.cpp
 void run_load(Machine&, Warp&, const Instruction&);         // operands: address, others
 void run_store(Machine&, Warp&, const Instruction&);        // operands: address, values

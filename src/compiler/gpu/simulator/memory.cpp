@@ -189,6 +189,7 @@ void Machine::write_shared(const Access& access, std::int64_t at, const std::uin
     const auto byte = std::size_t(at + i);
     touch(cells_[byte], shared_phase_, access, true, shared_[byte] == data[i], 0);
     defined_[byte] = 1;
+    if (!unseen_.empty()) unseen_[byte] = 2;
   }
   std::memcpy(shared_.data() + at, data, std::size_t(bytes));
 }

@@ -9,6 +9,11 @@
 // One barrier in a turn, behind the wait, tells both that every lane's part has come and that buffer (i - 1) mod S has
 // been read. What p needs is computed a second time for turn i + S - 1, carried by the loop where it depends on values
 // that the loop carries.
+//
+// Where the unit runs beside the lanes and a product is only summed from turn to turn, it is waited for a turn later:
+//   for i { wait until group i has come; begin acc = mma (buffer i mod S) …; copy p(i + S - 2) into buffer (i - 2) mod S;
+//           wait for the mma of turn i - 1 }
+// The barrier of turn i then tells that the product of turn i - 2 has been computed by all warps.
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/IR/IRMapping.h>
@@ -54,9 +59,50 @@ int copy_width(tt::LoadOp load, tile::AllocOp allocation, const AxisInfoAnalysis
   return width;
 }
 
+// The matrix products of a loop that read what is staged.
+struct Products {
+  std::vector<tile::MmaOp> operations;  // in order
+  bool beside_lanes = false;            // some unit reads memory itself
+  bool run_on = false;                  // all of them may be waited for a turn later
+};
+
+bool is_beside_lanes(tile::MmaOp product, const Capability &capability) {
+  const MatrixUnit *unit = capability.unit(product.getUnit());
+  return unit && unit->form == MatrixUnit::Form::memory;
+}
+
+// Whether nothing but the next turn's product takes the result, and nothing writes the operands meanwhile.
+bool may_run_on(tile::MmaOp product, scf::ForOp loop, ArrayRef<Feed> feeds) {
+  auto sums = dyn_cast<BlockArgument>(product.getAccumulators());
+  if (!sums || sums.getOwner() != loop.getBody() || sums.getArgNumber() == 0 || !sums.hasOneUse()) return false;
+  if (!product.getResult().hasOneUse()) return false;
+  OpOperand &use = *product.getResult().getUses().begin();
+  if (use.getOwner() != loop.getBody()->getTerminator() || use.getOperandNumber() != sums.getArgNumber() - 1) return false;
+  return llvm::all_of(ValueRange{product.getA(), product.getB()}, [&](Value operand) {
+    if (auto turned = operand.getDefiningOp<tile::ViewTransOp>()) operand = turned.getMemory();
+    if (!isa<tile::MemType>(operand.getType())) return false;
+    return loop.isDefinedOutsideOfLoop(operand) ||
+           llvm::any_of(feeds, [&](Feed feed) { return feed.allocation.getResult() == operand; });
+  });
+}
+
+Products products_of(scf::ForOp loop, ArrayRef<Feed> feeds, const Capability &capability) {
+  Products products;
+  products.run_on = true;
+  loop->walk([&](tile::MmaOp product) {
+    const bool beside = is_beside_lanes(product, capability);
+    products.beside_lanes |= beside;
+    products.run_on &= beside && product->getBlock() == loop.getBody() && may_run_on(product, loop, feeds);
+    products.operations.push_back(product);
+  });
+  return products;
+}
+
 class Pipeliner {
  public:
-  Pipeliner(scf::ForOp loop, int stages) : loop_(loop), stages_(stages), builder_(loop), location_(loop.getLoc()) {}
+  Pipeliner(scf::ForOp loop, int stages, Products products)
+      : loop_(loop), stages_(stages), ahead_turns_(products.run_on ? stages - 2 : stages - 1), products_(std::move(products)),
+        builder_(loop), location_(loop.getLoc()) {}
 
   // Null where a load depends on other loads or effects of the loop.
   bool run(std::vector<Feed> feeds) {
@@ -138,7 +184,7 @@ class Pipeliner {
                                       loop_.getUnsignedCmp() ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt,
                                       variable, loop_.getUpperBound());
     for (unsigned index : carried_) first_.push_back(loop_.getInitArgs()[index]);
-    for (int turn = 0; turn + 1 < stages_; ++turn) {
+    for (int turn = 0; turn < ahead_turns_; ++turn) {
       Value condition = any;
       if (turn > 0) condition = arith::AndIOp::create(builder_, location_, any, has_turn(loop_.getLowerBound(), turn));
       IRMapping values = turn_at(variable, first_);
@@ -175,26 +221,54 @@ class Pipeliner {
     loop_ = cast<scf::ForOp>(*loop_.replaceWithAdditionalYields(rewriter, added, false, keep));
     ValueRange arguments = loop_.getRegionIterArgs().take_back(count + 1);
     builder_.setInsertionPointToStart(loop_.getBody());
-    tile::WaitOp::create(builder_, location_, tile::TokenType::get(loop_.getContext()), ValueRange(), stages_ - 2);
-    Value read = arguments.back(), last = constant(stages_ - 1), one = constant(1), zero = constant(0);
-    const auto where = [&](Value number, Value there, Value otherwise) -> Value {
-      Value found = arith::CmpIOp::create(builder_, location_, arith::CmpIPredicate::eq, read, number);
-      return arith::SelectOp::create(builder_, location_, found, there, otherwise);
-    };
-    Value before = where(zero, last, arith::SubIOp::create(builder_, location_, read, one));
+    tile::WaitOp::create(builder_, location_, tile::TokenType::get(loop_.getContext()), ValueRange(), ahead_turns_ - 1);
+    if (products_.beside_lanes) tile::FenceOp::create(builder_, location_);
+    Value read = arguments.back();
+    if (products_.run_on) builder_.setInsertionPointAfter(products_.operations.back());
     Value variable = loop_.getInductionVar();
-    Value distance = arith::MulIOp::create(builder_, location_, loop_.getStep(), number_of(variable.getType(), stages_ - 1));
+    Value distance = arith::MulIOp::create(builder_, location_, loop_.getStep(), number_of(variable.getType(), ahead_turns_));
     Value later = arith::AddIOp::create(builder_, location_, variable, distance);
     IRMapping values = turn_at(later, arguments.drop_back());
-    copy(values, has_turn(variable, stages_ - 1), before);
+    copy(values, has_turn(variable, ahead_turns_), in_ring(read, ahead_turns_));
     SmallVector<Value> next = renewed(values);
-    next.push_back(where(last, zero, arith::AddIOp::create(builder_, location_, read, one)));
+    next.push_back(in_ring(read, 1));
     Operation *yield = loop_.getBody()->getTerminator();
     yield->setOperands(yield->getNumOperands() - count - 1, count + 1, next);
     read_rings(read);
+    if (products_.run_on) let_products_run();
     builder_.setInsertionPointAfter(loop_);
     tile::WaitOp::create(builder_, location_, tile::TokenType::get(loop_.getContext()), ValueRange(), 0);
     drop_unused_carried_values(loop_);
+  }
+
+  // The number of the buffer `distance` (below the ring's size) behind `number`.
+  Value in_ring(Value number, int distance) {
+    Value last = constant(stages_ - 1 - distance), further = arith::AddIOp::create(builder_, location_, number, constant(distance));
+    Value around = arith::SubIOp::create(builder_, location_, number, constant(stages_ - distance));
+    Value inside = arith::CmpIOp::create(builder_, location_, arith::CmpIPredicate::sle, number, last);
+    return arith::SelectOp::create(builder_, location_, inside, further, around);
+  }
+
+  // Products of a turn are waited for at the end of the next one, the last ones behind the loop.
+  void let_products_run() {
+    SmallVector<Value> sums;
+    SmallVector<unsigned> places;
+    Operation *yield = loop_.getBody()->getTerminator();
+    for (tile::MmaOp product : products_.operations) {
+      product.setAsync(true);
+      sums.push_back(product.getResult());
+      places.push_back(product.getResult().getUses().begin()->getOperandNumber());
+    }
+    builder_.setInsertionPoint(yield);
+    auto wait = tile::MmaWaitOp::create(builder_, location_, TypeRange(ValueRange(sums)), int(sums.size()), sums);
+    SmallVector<Value> results;
+    for (auto [place, waited] : llvm::zip_equal(places, wait.getResults())) {
+      yield->setOperand(place, waited);
+      results.push_back(loop_.getResult(place));
+    }
+    builder_.setInsertionPointAfter(loop_);
+    auto last = tile::MmaWaitOp::create(builder_, location_, TypeRange(ValueRange(results)), 0, results);
+    for (auto [result, waited] : llvm::zip_equal(results, last.getResults())) result.replaceAllUsesExcept(waited, last);
   }
 
   void read_rings(Value number) {
@@ -208,7 +282,8 @@ class Pipeliner {
   }
 
   scf::ForOp loop_;
-  const int stages_;
+  const int stages_, ahead_turns_;
+  Products products_;
   OpBuilder builder_;
   Location location_;
   std::vector<Feed> feeds_;
@@ -265,13 +340,15 @@ LogicalResult pipeline_loops(tt::FuncOp function, const Capability &capability, 
   function.walk([&](tile::AllocOp allocation) { others += bytes_of(allocation); });
   for (Plan &plan : plans) {
     auto own = plan.loop->getAttrOfType<IntegerAttr>("tt.num_stages");
-    int stages = own ? int(own.getInt()) : options.stages ? options.stages : 3;
+    Products products = products_of(plan.loop, plan.feeds, capability);
+    int stages = own ? int(own.getInt()) : options.stages ? options.stages : products.run_on ? 4 : 3;
     int64_t bytes = 0;
     for (Feed &feed : plan.feeds) bytes += bytes_of(feed.allocation);
     // As deep as memory lets it.
     while (stages > 1 && others + (stages - 1) * bytes > capability.shared_bytes) --stages;
     if (stages < 2) continue;
-    if (Pipeliner(plan.loop, stages).run(plan.feeds)) others += (stages - 1) * bytes;
+    products.run_on &= stages > 2;
+    if (Pipeliner(plan.loop, stages, std::move(products)).run(plan.feeds)) others += (stages - 1) * bytes;
   }
   return success();
 }

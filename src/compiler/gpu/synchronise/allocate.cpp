@@ -55,23 +55,32 @@ class Needs {
     Need need{.operation = allocation, .element = type.getElement(), .bytes = bytes_of(type.all_elements(), type.getElement())};
     if (type.getEncoding().getSwizzle()) need.aligned = swizzle_unit;
     need.begin = need.end = first_[allocation];
-    bool copied = false;
-    add_users(allocation, allocation->getBlock(), need.end, copied);
-    if (copied) need.end = last_[end_of_copies(allocation, need.end)];
+    Beside beside;
+    add_users(allocation, allocation->getBlock(), need.end, beside);
+    const int end = need.end;
+    if (beside.copies) need.end = std::max(need.end, last_[end_of<tile::WaitOp>(allocation, end)]);
+    if (beside.products) need.end = std::max(need.end, last_[end_of<tile::MmaWaitOp>(allocation, end)]);
     needs_.push_back(need);
   }
 
-  void add_users(Operation* definition, Block* block, int& end, bool& copied) {
+  // What may still touch an allocation behind its last user.
+  struct Beside {
+    bool copies = false, products = false;
+  };
+
+  void add_users(Operation* definition, Block* block, int& end, Beside& beside) {
     for (Operation* user : definition->getUsers()) {
-      copied |= isa<tile::CopyInOp>(user);
+      beside.copies |= isa<tile::CopyInOp>(user);
+      if (auto product = dyn_cast<tile::MmaOp>(user)) beside.products |= product.getAsync();
       end = std::max(end, last_[block->findAncestorOpInBlock(*user)]);
-      if (isa<tile::ViewBufferOp, tile::ViewTransOp>(user)) add_users(user, block, end, copied);
+      if (isa<tile::ViewBufferOp, tile::ViewTransOp>(user)) add_users(user, block, end, beside);
     }
   }
 
-  // The first wait for all copies behind the last user; the end of the block where there is none.
-  Operation* end_of_copies(tile::AllocOp allocation, int end) {
-    for (auto wait : allocation->getBlock()->getOps<tile::WaitOp>())
+  // The first wait for all of them behind the last user; the end of the block where there is none.
+  template <typename Wait>
+  Operation* end_of(tile::AllocOp allocation, int end) {
+    for (auto wait : allocation->getBlock()->getOps<Wait>())
       if (first_[wait] > end && wait.getPending() == 0) return wait;
     return allocation->getBlock()->getTerminator();
   }

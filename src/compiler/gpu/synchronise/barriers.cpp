@@ -9,6 +9,9 @@
 // A copy that runs beside the lane (tile.copy_in) writes from its start to the wait for it: its start must come after
 // others' reads of the memory, and after a wait it is a write like any other. What is read meanwhile is, by the
 // operation's contract, another buffer of the memory.
+//
+// A matrix unit that runs beside the lanes (tile.mma async, and any whose row reads memory itself) reads from its start to
+// the tile.mma_wait for it, and sees what lanes wrote only where each of them has passed a fence and then a barrier.
 #include <vector>
 
 #include <mlir/Dialect/SCF/IR/SCF.h>
@@ -46,11 +49,14 @@ struct Pending {
   std::vector<SharedAccess> shared;
   std::vector<GlobalAccess> global;
   std::vector<SharedAccess> on_the_way;  // copies that no wait has ended
+  std::vector<SharedAccess> being_read;  // by products that no wait has ended
+  std::vector<SharedAccess> unfenced, fenced;  // writes by lanes: before their fence; behind it, before a barrier
   bool join(const Pending& other) {
     bool changed = false;
     for (const SharedAccess& access : other.shared) changed |= add(shared, access);
     for (const GlobalAccess& access : other.global) changed |= add(global, access);
-    for (const SharedAccess& access : other.on_the_way) changed |= add(on_the_way, access);
+    for (auto list : {&Pending::on_the_way, &Pending::being_read, &Pending::unfenced, &Pending::fenced})
+      for (const SharedAccess& access : other.*list) changed |= add(this->*list, access);
     return changed;
   }
 };
@@ -87,21 +93,42 @@ class BarrierInserter {
       OpBuilder builder(&operation);
       tile::BarrierOp::create(builder, operation.getLoc(), thread::BarrierMemory::BOTH);
       operation.erase();
-      pending.shared.clear();
+      pass_shared(pending);
       pending.global.clear();
       return;
     }
     if (auto barrier = dyn_cast<tile::BarrierOp>(operation)) {
-      if (barrier.getMemory() != thread::BarrierMemory::GLOBAL) pending.shared.clear();
+      if (barrier.getMemory() != thread::BarrierMemory::GLOBAL) pass_shared(pending);
       if (barrier.getMemory() != thread::BarrierMemory::SHARED) pending.global.clear();
       return;
     }
     if (auto wait = dyn_cast<tile::WaitOp>(operation)) {
-      for (const SharedAccess& copy : pending.on_the_way) add(pending.shared, copy);
+      for (const SharedAccess& copy : pending.on_the_way) add(pending.shared, copy), add(pending.unfenced, copy);
       if (wait.getPending() == 0) pending.on_the_way.clear();
       return;
     }
+    if (auto wait = dyn_cast<tile::MmaWaitOp>(operation)) {
+      for (const SharedAccess& read : pending.being_read) add(pending.shared, read);
+      if (wait.getPending() == 0) pending.being_read.clear();
+      return;
+    }
+    if (isa<tile::FenceOp>(operation)) {
+      for (const SharedAccess& write : pending.unfenced) add(pending.fenced, write);
+      pending.unfenced.clear();
+      return;
+    }
     access(operation, pending);
+  }
+
+  static void pass_shared(Pending& pending) {
+    pending.shared.clear();
+    pending.fenced.clear();
+  }
+
+  bool reads_beside_lanes(Operation& operation) const {
+    auto product = dyn_cast<tile::MmaOp>(operation);
+    const MatrixUnit* unit = product ? capability_.unit(product.getUnit()) : nullptr;
+    return unit && unit->form == MatrixUnit::Form::memory;
   }
 
   // What the end of an iteration leaves pending is there at the start of the next.
@@ -133,19 +160,35 @@ class BarrierInserter {
       for (const SharedAccess& earlier : pending.shared) shared |= conflicts(earlier, now);
     for (const GlobalAccess& now : before.global)
       for (const GlobalAccess& earlier : pending.global) global |= conflicts(earlier, now);
+    OpBuilder builder(&operation);
+    const bool beside = reads_beside_lanes(operation);
+    if (beside) {
+      bool unfenced = false;
+      for (const SharedAccess& now : before.shared) {
+        for (const SharedAccess& earlier : pending.unfenced) unfenced |= conflicts(earlier, now);
+        for (const SharedAccess& earlier : pending.fenced) shared |= conflicts(earlier, now);
+      }
+      if (unfenced) {
+        tile::FenceOp::create(builder, operation.getLoc());
+        pending.unfenced.clear();
+        shared = true;
+      }
+    }
     if (shared || global) {
-      OpBuilder builder(&operation);
       const auto memory = shared && global ? thread::BarrierMemory::BOTH
                           : shared         ? thread::BarrierMemory::SHARED
                                            : thread::BarrierMemory::GLOBAL;
       tile::BarrierOp::create(builder, operation.getLoc(), memory);
-      if (shared) pending.shared.clear();
+      if (shared) pass_shared(pending);
       if (global) pending.global.clear();
     }
     // An operation with scratch has a barrier between storing and loading, which orders all that came before it.
     auto offsets = operation.getAttrOfType<DenseI64ArrayAttr>(scratch_offsets_attribute);
-    if (offsets && !offsets.empty()) pending.shared.clear();
+    if (offsets && !offsets.empty()) pass_shared(pending);
     if (isa<tile::CopyInOp>(operation)) std::swap(before.shared, before.on_the_way);
+    if (beside && cast<tile::MmaOp>(operation).getAsync()) std::swap(before.shared, before.being_read);
+    for (const SharedAccess& now : before.shared)
+      if (now.writes) before.unfenced.push_back(now);
     pending.join(before);
   }
 

@@ -244,7 +244,7 @@ LogicalResult Emitter::emit(Operation *operation) {
   if (!entry_end_) entry_end_ = arith::ConstantOp::create(builder, location, builder.getI32IntegerAttr(0));
   if (isa<scf::ForOp, scf::IfOp, scf::WhileOp>(operation)) return emit_control(*this, operation);
   if (isa<tt::LoadOp, tt::StoreOp, tt::AtomicRMWOp, tt::AtomicCASOp>(operation)) return emit_memory(*this, operation);
-  if (auto product = dyn_cast<tile::MmaOp>(operation)) return emit_matrix(*this, product);
+  if (isa<tile::MmaOp, tile::MmaWaitOp, tile::FenceOp>(operation)) return emit_matrix(*this, operation);
   if (auto reduction = dyn_cast<tt::ReduceOp>(operation)) return emit_reduction(*this, reduction);
   if (auto scan = dyn_cast<tt::ScanOp>(operation)) return emit_scan(*this, scan);
   if (auto conversion = dyn_cast<tile::ConvertLayoutOp>(operation)) return emit_conversion(*this, conversion);

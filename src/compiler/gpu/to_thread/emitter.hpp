@@ -140,7 +140,7 @@ mlir::LogicalResult emit_conversion(Emitter &emitter, tile::ConvertLayoutOp conv
 mlir::LogicalResult emit_reduction(Emitter &emitter, tt::ReduceOp reduction);
 mlir::LogicalResult emit_scan(Emitter &emitter, tt::ScanOp scan);
 mlir::LogicalResult emit_shared(Emitter &emitter, mlir::Operation *operation);       // tile.alloc, views, local_load, local_store, copies
-mlir::LogicalResult emit_matrix(Emitter &emitter, tile::MmaOp product);
+mlir::LogicalResult emit_matrix(Emitter &emitter, mlir::Operation *operation);       // tile.mma, tile.mma_wait, tile.fence
 mlir::LogicalResult emit_message(Emitter &emitter, mlir::Operation *operation);      // tt.print, tt.assert
 
 }  // namespace teeny::compiler::gpu

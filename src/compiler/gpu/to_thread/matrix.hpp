@@ -9,5 +9,7 @@ namespace teeny::compiler::gpu {
 void emit_lanes_product(Emitter &emitter, tile::MmaOp product);
 // Fragments from memory or from tensors in the unit's operand layout.
 void emit_fragments_product(Emitter &emitter, tile::MmaOp product, const MatrixUnit &unit);
+// Operands from swizzled memory, a also from a tensor in the unit's operand layout; `async`: the products run on.
+void emit_memory_product(Emitter &emitter, tile::MmaOp product, const MatrixUnit &unit);
 
 }  // namespace teeny::compiler::gpu

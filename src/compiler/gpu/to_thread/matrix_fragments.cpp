@@ -118,15 +118,6 @@ class Operand {
   int per_step_ = 0;
 };
 
-// Which fragment of an operand goes with fragment `number` of the result: the bits of the number that count along the
-// operand's dimension of the result.
-int operand_fragment(const LinearLayout &accumulators, int first_bit, int number, unsigned dimension) {
-  int fragment = 0, bits = 0;
-  for (int bit = first_bit; bit < accumulators.input_bits(Axis::reg); ++bit)
-    if (accumulators.basis(Axis::reg, bit)[dimension] != 0) fragment |= (number >> (bit - first_bit) & 1) << bits++;
-  return fragment;
-}
-
 void round_operands(Emitter &emitter, Scalars &scalars) {
   for (Value &scalar : scalars) scalar = thread::RoundTf32Op::create(emitter.builder, emitter.location, scalar);
 }
@@ -150,8 +141,8 @@ void emit_fragments_product(Emitter &emitter, tile::MmaOp product, const MatrixU
     Scalars left = a.step(step), right = b.step(step);
     if (unit.operand == "tf32") round_operands(emitter, left), round_operands(emitter, right);
     for (int number = 0; number < int(sums.size()) / of_sum; ++number) {
-      ArrayRef<Value> rows = ArrayRef(left).slice(operand_fragment(layout, first_bit, number, 0) * of_a, of_a);
-      ArrayRef<Value> columns = ArrayRef(right).slice(operand_fragment(layout, first_bit, number, 1) * of_b, of_b);
+      ArrayRef<Value> rows = ArrayRef(left).slice(operand_fragment(unit, layout, 0, number) * of_a, of_a);
+      ArrayRef<Value> columns = ArrayRef(right).slice(operand_fragment(unit, layout, 1, number) * of_b, of_b);
       ArrayRef<Value> before = ArrayRef(sums).slice(number * of_sum, of_sum);
       auto made = thread::MmaOp::create(emitter.builder, emitter.location, TypeRange(ValueRange(before)), unit.name, rows,
                                         columns, before);

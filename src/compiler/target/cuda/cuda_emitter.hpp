@@ -1,6 +1,6 @@
 // The state of one kernel's emission. Methods stand in files by subject: emit_llvm.cpp (function, control flow,
 // arithmetic), emit_memory.cpp (global and shared memory, atomics), emit_lanes.cpp (ids, shuffles, barriers),
-// emit_matrix.cpp (matrix units, copies beside a lane), emit_message.cpp (device_print, device_assert).
+// emit_matrix.cpp (matrix units, copies beside a lane), emit_matrix_async.cpp (products beside a warp), emit_message.cpp (device_print, device_assert).
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -14,6 +14,9 @@ namespace teeny::compiler::cuda {
 inline unsigned bits_of(mlir::Type type) { return type.getIntOrFloatBitWidth(); }
 
 struct Assembly;  // emit_memory.cpp
+
+// How PTX calls an element type of a matrix unit.
+inline std::string_view ptx_type(std::string_view name) { return name == "i8" ? "s8" : name == "i32" ? "s32" : name; }
 
 class CudaEmitter {
  public:
@@ -86,6 +89,16 @@ class CudaEmitter {
   void emit_matrix_load(thread::MatrixLoadOp load);
   void emit_mma(thread::MmaOp product);
   void emit_copy_async(thread::CopyAsyncOp copy);
+
+  // ---- emit_matrix_async.cpp
+  bool emit_matrix_async(mlir::Operation& operation);
+  void emit_mma_async(thread::MmaAsyncOp product);
+  void emit_mma_wait(thread::MmaWaitOp wait);
+  void emit_order(const char* text);
+  void emit_on_accumulators(mlir::ValueRange accumulators, mlir::ValueRange results, const std::string& text,
+                            llvm::ArrayRef<llvm::Value*> inputs);
+  // Of what stands at array[index + offset], with the given constant part.
+  llvm::Value* descriptor(mlir::Value array, mlir::Value index, std::int64_t offset, std::uint64_t constant);
 
   // ---- emit_message.cpp
   void emit_message(thread::MessageOp message);

@@ -50,7 +50,9 @@ void CudaEmitter::emit(mlir::Operation& operation) {
   if (mlir::isa<mlir::ub::PoisonOp>(operation))
     return bind(operation.getResult(0), llvm::Constant::getNullValue(type_of(operation.getResult(0).getType())));
   if (auto message = mlir::dyn_cast<thread::MessageOp>(operation)) return emit_message(message);
-  if (emit_approximation(operation) || emit_memory(operation) || emit_lanes(operation) || emit_matrix(operation)) return;
+  if (emit_approximation(operation) || emit_memory(operation) || emit_lanes(operation) || emit_matrix(operation) ||
+      emit_matrix_async(operation))
+    return;
   if (!cpu::is_elementwise(&operation))
     cpu::refuse(&operation, "must be an operation that CUDA programs have", "write it with other operations");
   llvm::SmallVector<llvm::Value*, 3> operands;

@@ -8,12 +8,6 @@ namespace teeny::compiler::cuda {
 
 namespace {
 
-std::string_view ptx_type(std::string_view name) {
-  if (name == "i8") return "s8";
-  if (name == "i32") return "s32";
-  return name;
-}
-
 std::string registers(unsigned& next, unsigned count) {
   std::string text = "{";
   for (unsigned i = 0; i < count; ++i) text += (i ? ", $" : "$") + std::to_string(next++);

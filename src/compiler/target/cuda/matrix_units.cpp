@@ -1,4 +1,4 @@
-// The rows of mma.sync. Fragments: PTX ISA, "Matrix Fragments for mma.m16n8k*".
+// The rows of wgmma and mma.sync. Fragments: PTX ISA, "Matrix Fragments for mma.m16n8k*".
 #include "compiler/target/cuda/cuda.hpp"
 
 namespace teeny::compiler::cuda {
@@ -8,9 +8,11 @@ namespace {
 using Basis = LinearLayout::Basis;
 using gpu::MatrixUnit;
 
-LinearLayout fragment(std::vector<Basis> registers, std::vector<Basis> lanes, int rows, int columns) {
-  return LinearLayout({{Axis::reg, std::move(registers)}, {Axis::lane, std::move(lanes)}},
-                      {{index_axis(0), rows}, {index_axis(1), columns}});
+LinearLayout fragment(std::vector<Basis> registers, std::vector<Basis> lanes, int rows, int columns,
+                      std::vector<Basis> warps = {}) {
+  std::vector<LinearLayout::Input> inputs{{Axis::reg, std::move(registers)}, {Axis::lane, std::move(lanes)}};
+  if (!warps.empty()) inputs.push_back({Axis::warp, std::move(warps)});
+  return LinearLayout(std::move(inputs), {{index_axis(0), rows}, {index_axis(1), columns}});
 }
 
 // m16n8: a word of 32 bits holds `packed` neighbours along k; four lanes share a row of a and a column of b, and pieces
@@ -32,10 +34,35 @@ MatrixUnit m16n8(int k, int packed, std::string operand, std::string accumulator
   return unit;
 }
 
+// wgmma, m64: four warps below each other, each with 16 rows in the arrangement of m16n8's fragments, whose columns follow
+// each other in the registers (PTX ISA, "Register Fragments and Shared Memory Matrix Layouts" of wgmma).
+MatrixUnit m64(int n, int k, int packed, std::string operand, std::string accumulator) {
+  MatrixUnit unit = m16n8(k, packed, std::move(operand), std::move(accumulator));
+  unit.name = "wgmma.m64n" + std::to_string(n) + "k" + std::to_string(k) + "." + unit.operand;
+  unit.form = MatrixUnit::Form::memory;
+  unit.m = 64, unit.n = n, unit.warps = 4;
+  unit.a_from_memory = true;
+  unit.transposed_a = unit.transposed_b = packed == 2;  // of 16-bit elements alone
+  const std::vector<Basis> warps{{16, 0}, {32, 0}};
+  unit.a = fragment(unit.a.inputs()[0].bases, unit.a.inputs()[1].bases, 64, k, warps);
+  unit.b = {};
+  std::vector<Basis> sums{{0, 1}, {8, 0}};
+  for (int image = 8; image < n; image *= 2) sums.push_back({0, image});
+  unit.accumulators = fragment(std::move(sums), unit.accumulators.inputs()[1].bases, 64, n, warps);
+  unit.operations_per_cycle = 4 * 512 * packed;
+  return unit;
+}
+
 }  // namespace
 
 std::vector<MatrixUnit> matrix_units(const Architecture& architecture) {
   std::vector<MatrixUnit> units;
+  if (architecture.name == "sm_90a")
+    for (int n = 256; n >= 8; n /= 2) {
+      units.push_back(m64(n, 32, 4, "i8", "i32"));
+      units.push_back(m64(n, 16, 2, "f16", "f32"));
+      units.push_back(m64(n, 16, 2, "bf16", "f32"));
+    }
   if (architecture.number >= 80) {
     units.push_back(m16n8(32, 4, "i8", "i32"));
     units.push_back(m16n8(16, 2, "f16", "f32"));
