@@ -20,42 +20,47 @@ Type accumulator_of(Type result) {
   return result;
 }
 
-// Every lane sums a block of up to 8 x 8 elements, as vectors of 4 along both dimensions; lanes, then warps, tile the
-// result as nearly square as its shape lets them.
+// Every lane sums a block of up to 4 x 4 elements of one product; lanes, then warps, tile the products as nearly square
+// as their shape lets them, then share the batch.
 LinearLayout lanes_accumulators(ArrayRef<int64_t> shape, int lanes, int warps) {
-  const unsigned size[] = {unsigned(std::min<int64_t>(shape[0], 4)), unsigned(std::min<int64_t>(shape[1], 4))};
-  unsigned of_lanes[] = {1, 1}, of_warps[] = {1, 1};
-  const auto spread = [&](unsigned (&counts)[2], int number) {
+  const size_t outer = shape.size() - 2;
+  SmallVector<unsigned, 3> size(shape.size(), 1), of_lanes(size), of_warps(size), order;
+  for (size_t d = shape.size(); d-- > 0;) {
+    order.push_back(unsigned(d));
+    if (d >= outer) size[d] = unsigned(std::min<int64_t>(shape[d], 4));
+  }
+  const auto left = [&](size_t d) { return shape[d] / (size[d] * of_lanes[d] * of_warps[d]); };
+  const auto spread = [&](SmallVector<unsigned, 3> &counts, int number) {
     for (; number > 1; number /= 2) {
-      const int64_t rows = shape[0] / (size[0] * of_lanes[0] * of_warps[0]);
-      const int64_t columns = shape[1] / (size[1] * of_lanes[1] * of_warps[1]);
-      counts[columns >= rows ? 1 : 0] *= 2;
+      const bool batch = outer == 1 && left(1) <= 1 && left(2) <= 1 && left(0) > 1;
+      counts[batch ? 0 : left(outer + 1) >= left(outer) ? outer + 1 : outer] *= 2;
     }
   };
   spread(of_lanes, lanes);
   spread(of_warps, warps);
-  const unsigned order[] = {1, 0};
   return blocked_layout(shape, size, of_lanes, of_warps, order);
 }
 
-// Rows of `fast` follow each other along the other dimension. With `swizzle`, groups of 4 elements are exchanged by the
-// xor with the row, so that lanes that store neighbouring rows meet different banks.
+// Rows of `fast` (0 or 1, of a product's own dimensions) follow each other along the other dimension, and the products
+// of a batch each other. With `swizzle`, groups of 4 elements are exchanged by the xor with the row, so that lanes that
+// store neighbouring rows meet different banks.
 LinearLayout rows_of(ArrayRef<int64_t> shape, unsigned fast, bool swizzle) {
   std::vector<LinearLayout::Basis> bases;
-  const unsigned slow = 1 - fast;
-  for (int32_t image = 1; image < shape[fast]; image *= 2) {
-    LinearLayout::Basis basis(2, 0);
-    basis[fast] = image;
+  const size_t outer = shape.size() - 2;
+  const size_t along = outer + fast, across = outer + 1 - fast;
+  const auto add = [&](size_t d, int32_t image, int32_t exchanged) {
+    LinearLayout::Basis basis(shape.size(), 0);
+    basis[along] = exchanged;
+    basis[d] = image;
     bases.push_back(basis);
-  }
-  for (int32_t image = 1; image < shape[slow]; image *= 2) {
-    LinearLayout::Basis basis(2, 0);
-    basis[slow] = image;
-    if (swizzle && image < 8 && 4 * image < shape[fast]) basis[fast] = 4 * image;
-    bases.push_back(basis);
-  }
-  return LinearLayout({{Axis::offset, bases}},
-                      {{index_axis(0), int32_t(shape[0])}, {index_axis(1), int32_t(shape[1])}});
+  };
+  for (int32_t image = 1; image < shape[along]; image *= 2) add(along, image, 0);
+  for (int32_t image = 1; image < shape[across]; image *= 2)
+    add(across, image, swizzle && image < 8 && 4 * image < shape[along] ? 4 * image : 0);
+  for (int32_t image = 1; outer == 1 && image < shape[0]; image *= 2) add(0, image, 0);
+  std::vector<LinearLayout::Output> outputs;
+  for (auto [d, extent] : llvm::enumerate(shape)) outputs.push_back({index_axis(unsigned(d)), int32_t(extent)});
+  return LinearLayout({{Axis::offset, bases}}, outputs);
 }
 
 // ---- rows of form fragments
@@ -69,7 +74,8 @@ std::string operand_name(tt::DotOp dot) {
 
 bool fits(const MatrixUnit &unit, tt::DotOp dot) {
   ArrayRef<int64_t> a = tt::shape_of(dot.getA().getType()), result = tt::shape_of(dot.getD().getType());
-  return unit.operand == operand_name(dot) && result[0] >= unit.m && result[1] >= unit.n && a[1] >= unit.k;
+  return result.size() == 2 && unit.operand == operand_name(dot) && result[0] >= unit.m && result[1] >= unit.n &&
+         a[1] >= unit.k;
 }
 
 // The dimension along which an operand lies in memory where it is loaded; the last one otherwise.

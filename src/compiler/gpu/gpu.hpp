@@ -1,7 +1,7 @@
 // The lowering that all GPUs share: tt -> tile (T1 laid out -> T2 staged -> T3 synchronised) -> thread.
 //
 // All stages work on the one public tt.func of a module whose calls are inlined and whose math is expanded; each throws
-// nothing, and fails after a located error. What a GPU cannot run is refused in check_supported, by name.
+// nothing, and fails after a located error. What a GPU cannot run is refused by name.
 #pragma once
 
 #include <mlir/IR/BuiltinOps.h>
@@ -22,8 +22,8 @@ struct GpuOptions {
   bool debug_info = false;
 };
 
-// Refuses extents that are no powers of two and what else no GPU path exists for; turns descriptors into pointers and
-// masks. After it the function holds what the next stages know.
+// Turns descriptors into pointers and masks, and pads blocks to powers of two (pad.hpp). After it the function holds what
+// the next stages know.
 mlir::LogicalResult prepare(tt::FuncOp function, const Capability &capability, const GpuOptions &options);
 
 // T1: every tensor gets a layout, conversions stand where layouts meet, tt.dot becomes tile.mma with its operands in

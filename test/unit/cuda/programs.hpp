@@ -43,6 +43,16 @@ inline std::string find_ptxas() {
   return {};
 }
 
+// Whether it assembles for an architecture, "sm_90a".
+inline bool knows(const std::string& ptxas, const std::string& architecture) {
+  FILE* pipe = popen((ptxas + " --help 2>&1").c_str(), "r");
+  std::string said;
+  char buffer[512];
+  while (pipe && std::fgets(buffer, sizeof buffer, pipe)) said += buffer;
+  if (pipe) pclose(pipe);
+  return said.find("'" + architecture + "'") != std::string::npos;
+}
+
 // What ptxas says of a program that it does not take; empty: it does. `spills`: registers did not suffice.
 inline std::string assemble(const std::string& ptxas, const CompileOutput& output, bool& spills) {
   const auto metadata = nlohmann::json::parse(output.metadata);

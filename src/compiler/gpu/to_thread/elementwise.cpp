@@ -198,6 +198,8 @@ LogicalResult emit_elementwise(Emitter &emitter, Operation *operation) {
   if (auto broadcast = dyn_cast<tt::BroadcastOp>(operation)) return emit_broadcast(emitter, broadcast);
   if (isa<tt::IntToPtrOp, tt::PtrToIntOp>(operation)) return emit_pointer_number(emitter, operation);
   if (isa<tt::AssumeOp>(operation)) return success();  // a fact for the analyses alone
+  auto remainder = dyn_cast<arith::RemFOp>(operation);
+  if (remainder && tt::element_type(remainder.getType()).isF64()) return emit_f64_remainder(emitter, remainder), success();
   if (auto expand = dyn_cast<tt::ExpandDimsOp>(operation))
     return keep_registers(emitter, operation, expand_layout(tile::layout_of(expand.getSrc().getType()), expand.getAxis()));
   if (auto trans = dyn_cast<tt::TransOp>(operation))

@@ -8,6 +8,7 @@
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/ScopeExit.h>
 #include <llvm/ADT/SmallVector.h>
+#include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/IR/Builders.h>
 
 #include "compiler/analysis/axis_info.hpp"
@@ -131,6 +132,7 @@ class Emitter {
 
 // Families. Each fails after a located error.
 mlir::LogicalResult emit_elementwise(Emitter &emitter, mlir::Operation *operation);  // arith, math, tt's pointwise and shape operations
+void emit_f64_remainder(Emitter &emitter, mlir::arith::RemFOp remainder);
 mlir::LogicalResult emit_memory(Emitter &emitter, mlir::Operation *operation);       // tt.load, tt.store, atomics
 mlir::LogicalResult emit_atomic(Emitter &emitter, tt::AtomicRMWOp atomic);
 mlir::LogicalResult emit_compare_and_swap(Emitter &emitter, tt::AtomicCASOp atomic);

@@ -22,7 +22,8 @@ class LanesProduct {
   LanesProduct(Emitter &emitter, tile::MmaOp product)
       : emitter_(emitter), product_(product), builder_(emitter.builder),
         layout_(tile::layout_of(product.getType())), a_(emitter.memory(product.getA())),
-        b_(emitter.memory(product.getB())), depth_(cast<tile::MemType>(product.getA().getType()).getShape()[1]) {}
+        b_(emitter.memory(product.getB())), outer_(unsigned(cast<RankedTensorType>(product.getType()).getRank()) - 2),
+        depth_(cast<tile::MemType>(product.getA().getType()).getShape().back()) {}
 
   void emit() {
     Scalars initial(emitter_.scalars(product_.getAccumulators()));
@@ -47,20 +48,31 @@ class LanesProduct {
   }
 
  private:
-  // The elements of an operand at depth first + k for the indices that registers have along `dimension` of the result,
-  // by index: `own` is the operand's dimension that is the result's.
-  std::map<int32_t, Value> line(const SharedArray &array, unsigned own, Value first, int64_t k) {
-    std::map<int32_t, Value> elements;
+  // A product of the batch (0 without one) and an index along one of its dimensions.
+  using Key = std::pair<int32_t, int32_t>;
+  Key key_of(int number, unsigned dimension) const {
+    return {outer_ ? layout_.apply({{Axis::reg, number}}, Axis::index0) : 0,
+            layout_.apply({{Axis::reg, number}}, index_axis(outer_ + dimension))};
+  }
+
+  // The elements of an operand at depth first + k for the indices that registers have along `dimension` of the result:
+  // `own` is the operand's dimension that is the result's.
+  std::map<Key, Value> line(const SharedArray &array, unsigned own, Value first, int64_t k) {
+    std::map<Key, Value> elements;
     const LinearLayout inverse = array.layout.invert();  // dims -> offset
-    const Axis axis = index_axis(own), depth = index_axis(1 - own);
+    const Axis axis = index_axis(outer_ + own), depth = index_axis(outer_ + 1 - own);
     const int32_t vector = vector_along(array, own);
     for (int number = 0; number < layout_.input_size(Axis::reg); ++number) {
-      const int32_t index = layout_.apply({{Axis::reg, number}}, axis);
-      if (index % vector != 0 || elements.contains(index)) continue;
+      const auto [product, index] = key_of(number, own);
+      if (index % vector != 0 || elements.contains({product, index})) continue;
       Value place = emitter_.add(array.first, offset_of(inverse, axis, depth, index, first, k));
+      if (outer_ && array.layout.output_size(Axis::index0) > 1) {
+        const int32_t size = inverse.apply({{Axis::index0, 1}}, Axis::offset);
+        place = emitter_.add(place, emitter_.multiply(emitter_.index_of(layout_, number, Axis::index0), size));
+      }
       Scalars loaded;
       load_shared(emitter_, array.array, place, vector, vector, array.element, loaded);
-      for (int32_t i = 0; i < vector; ++i) elements[index + i] = widened(loaded[i]);
+      for (int32_t i = 0; i < vector; ++i) elements[{product, index + i}] = widened(loaded[i]);
     }
     return elements;
   }
@@ -71,14 +83,14 @@ class LanesProduct {
     const int32_t bytes = int32_t((array.element.getIntOrFloatBitWidth() + 7) / 8);
     int32_t vector = 1;
     const auto held = [&](int32_t image) {
-      for (int bit = 0; bit < layout_.input_bits(Axis::reg); ++bit) {
-        const LinearLayout::Basis &basis = layout_.basis(Axis::reg, bit);
-        if (basis[own] == image && basis[1 - own] == 0) return true;
-      }
+      LinearLayout::Basis alone(outer_ + 2, 0);
+      alone[outer_ + own] = image;
+      for (int bit = 0; bit < layout_.input_bits(Axis::reg); ++bit)
+        if (layout_.basis(Axis::reg, bit) == alone) return true;
       return false;
     };
     while (vector * bytes < emitter_.capability.max_vector_bytes && vector < 4 && held(vector) &&
-           inverse.apply({{index_axis(own), vector}}, Axis::offset) == vector)
+           inverse.apply({{index_axis(outer_ + own), vector}}, Axis::offset) == vector)
       vector *= 2;
     return vector;
   }
@@ -122,10 +134,10 @@ class LanesProduct {
   }
 
   void add_step(Scalars &sums, Value first, int64_t k) {
-    std::map<int32_t, Value> column = line(a_, 0, first, k), row = line(b_, 1, first, k);
+    std::map<Key, Value> column = line(a_, 0, first, k), row = line(b_, 1, first, k);
     for (auto [number, sum] : llvm::enumerate(sums)) {
-      Value left = column.at(layout_.apply({{Axis::reg, int32_t(number)}}, index_axis(0)));
-      Value right = row.at(layout_.apply({{Axis::reg, int32_t(number)}}, index_axis(1)));
+      Value left = column.at(key_of(int(number), 0));
+      Value right = row.at(key_of(int(number), 1));
       if (isa<FloatType>(sum.getType()))
         sum = math::FmaOp::create(builder_, emitter_.location, left, right, sum);
       else
@@ -139,6 +151,7 @@ class LanesProduct {
   OpBuilder &builder_;
   const LinearLayout layout_;
   const SharedArray a_, b_;
+  const unsigned outer_;  // 1: a batch of products
   const int64_t depth_;
 };
 

@@ -1,6 +1,7 @@
 // device_print and device_assert: each element is told to the host by the one lane whose copy counts.
 #include <mlir/Dialect/Arith/IR/Arith.h>
 
+#include "compiler/gpu/pad.hpp"
 #include "compiler/gpu/to_thread/exchange.hpp"
 
 namespace teeny::compiler::gpu {
@@ -25,6 +26,23 @@ Value negated(Emitter &emitter, Value condition) {
   return arith::XOrIOp::create(emitter.builder, emitter.location, condition, yes);
 }
 
+// Row-major number of an element, and whether it stands within the written block (null: all do).
+std::pair<Value, Value> position_of(Emitter &emitter, Operation *operation, int operand, Type type,
+                                    const LinearLayout &places, int number) {
+  auto blocks = operation->getAttrOfType<ArrayAttr>(block_attribute);
+  if (!blocks || !isa<RankedTensorType>(type)) return {emitter.index_of(places, number, Axis::index0), Value()};
+  const LinearLayout layout = tile::layout_of(type);
+  Value position, within;
+  for (auto [d, extent] : llvm::enumerate(cast<DenseI64ArrayAttr>(blocks[operand]).asArrayRef())) {
+    Value index = emitter.index_of(layout, number, index_axis(unsigned(d)));
+    if (extent != layout.output_size(index_axis(unsigned(d))))
+      within = emitter.both(within, arith::CmpIOp::create(emitter.builder, emitter.location, arith::CmpIPredicate::slt,
+                                                          index, emitter.constant(extent)));
+    position = emitter.add(emitter.multiply(position, extent), index);
+  }
+  return {position, within};
+}
+
 // `mask_of` gives the condition under which a scalar is told; null: always.
 void tell(Emitter &emitter, Operation *operation, thread::MessageKind kind, int operand, Value value,
           llvm::function_ref<Value(Value scalar)> mask_of) {
@@ -35,10 +53,11 @@ void tell(Emitter &emitter, Operation *operation, thread::MessageKind kind, int 
   Scalars scalars(emitter.scalars(value));
   for (auto [number, scalar] : llvm::enumerate(scalars)) {
     if (number & size_t(copies)) continue;
-    Value mask = emitter.both(owns, mask_of(scalar));
+    auto [position, within] = position_of(emitter, operation, operand, value.getType(), places, int(number));
+    Value mask = emitter.both(emitter.both(owns, within), mask_of(scalar));
     if (!mask) mask = emitter.constant(emitter.builder.getBoolAttr(true));
     thread::MessageOp::create(emitter.builder, emitter.location, kind, site ? int32_t(site.getInt()) : -1, operand,
-                              emitter.index_of(places, int(number), Axis::index0), bits_of(emitter, scalar), mask);
+                              position, bits_of(emitter, scalar), mask);
   }
 }
 
