@@ -57,7 +57,7 @@ MatrixUnit m64(int n, int k, int packed, std::string operand, std::string accumu
 
 std::vector<MatrixUnit> matrix_units(const Architecture& architecture) {
   std::vector<MatrixUnit> units;
-  if (architecture.name == "sm_90a")
+  if (architecture.wgmma)
     for (int n = 256; n >= 8; n /= 2) {
       units.push_back(m64(n, 32, 4, "i8", "i32"));
       units.push_back(m64(n, 16, 2, "f16", "f32"));
