@@ -3,6 +3,8 @@
 
    A program's metadata (JSON) holds, beside "entry" and "arguments":
      "threads": n        threads of one program (lanes x warps); launch exactly so many along x
+     "lanes": n          of a warp; 1: the program needs no width
+     "argument_block": bool  Vulkan: the words of the arguments stand in a buffer, whose address is the one push constant
      "shared_bytes": n   dynamic shared memory of one program
      "messages": bool    one more argument stands behind the kernel's own: the 64-bit device address of a
                          teeny_gpu_message_buffer that the host can read

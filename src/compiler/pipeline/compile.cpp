@@ -157,7 +157,7 @@ void make_gpu_program(Compilation& job, mlir::ModuleOp module, DiagnosticLog& lo
     if (job.dumps(stage.str())) job.dump(stage.str(), text_of(module));
   };
   std::optional<GpuProgram> built = build_gpu_program(module, *job.gpu, job.input.options, dump, job.dumps("llvm"),
-                                                      job.dumps("asm") || job.dumps("ptx"), job.details);
+                                                      job.dumps("asm") || job.dumps("ptx") || job.dumps("spirv"), job.details);
   if (!built) {
     log.set_code(name_of(ErrorCode::unsupported));
     throw Error(ErrorCode::unsupported, "compile: the kernel must have a form on this GPU; got one that has none");
@@ -165,7 +165,7 @@ void make_gpu_program(Compilation& job, mlir::ModuleOp module, DiagnosticLog& lo
   GpuProgram& program = *built;
   for (auto& [name, milliseconds] : program.phases) job.phases[name] = milliseconds;
   if (!program.llvm_text.empty()) job.dump("llvm", program.llvm_text);
-  if (!program.assembly.empty()) job.dump(job.dumps("ptx") ? "ptx" : "asm", program.assembly);
+  if (!program.assembly.empty()) job.dump(job.dumps("ptx") ? "ptx" : job.dumps("spirv") ? "spirv" : "asm", program.assembly);
   job.output.program = std::move(program.bytes);
 }
 
@@ -196,7 +196,7 @@ void compile_here(Compilation& job) {
     else
       throw Error(ErrorCode::unsupported,
                   "compile: unknown target; got '" + job.input.target +
-                      "', expected cpu:…, cuda:…, simulator:… or interpreter\nhelp: `teeny devices` lists the targets of this machine");
+                      "', expected cpu:…, cuda:…, vulkan:…, simulator:… or interpreter\nhelp: `teeny devices` lists the targets of this machine");
     job.output.ok = !log.has_error();
   } catch (const std::exception& error) {
     report(log, error);

@@ -72,8 +72,10 @@ std::optional<GpuProgram> build_gpu_program(mlir::ModuleOp module, const GpuTarg
   };
   details["entry"] = kernel.getName().str();
   details["threads"] = number(thread::warps_attribute, 1) * number(thread::lanes_attribute, 1);
+  details["lanes"] = number(thread::lanes_attribute, 1);
   details["shared_bytes"] = number(thread::shared_bytes_attribute, 0);
   details["target"] = program.target;
+  if (program.argument_block) details["argument_block"] = true;
   if (!program.format_version.empty()) details["ptx"] = program.format_version;
   return program;
 }

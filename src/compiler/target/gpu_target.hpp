@@ -16,6 +16,7 @@ struct GpuProgram {
   std::vector<std::uint8_t> bytes;                 // PTX text, SPIR-V, code object, …
   std::string target;                              // the least that runs it: "cuda:sm_80"
   std::string format_version;                      // "7.0" for PTX; empty where there is none
+  bool argument_block = false;                     // arguments stand in a buffer, whose address is what is passed
   std::vector<std::pair<std::string, double>> phases;   // milliseconds
   std::string llvm_text, assembly;                 // where they were asked for
 };

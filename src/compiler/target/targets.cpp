@@ -4,11 +4,13 @@
 #include "compiler/target/cuda/cuda.hpp"
 #include "compiler/target/gpu_target.hpp"
 #include "compiler/target/simulator_target.hpp"
+#include "compiler/target/vulkan/vulkan.hpp"
 
 namespace teeny::compiler {
 
 std::unique_ptr<GpuTarget> make_gpu_target(std::string_view target) {
   if (target.starts_with("cuda:")) return cuda::make_target(cuda::architecture_of(target.substr(5)));
+  if (target.starts_with("vulkan:")) return vulkan::make_target(target);
   if (target.starts_with(simulator::target_prefix))
     return simulator::make_target(target.substr(simulator::target_prefix.size()));
   return nullptr;
