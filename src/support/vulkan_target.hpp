@@ -25,7 +25,7 @@ struct VulkanFeatures {
   // What execution modes the device has for f32: "keep-nan" (shaderSignedZeroInfNanPreserveFloat32), "keep-denormals"
   // (shaderDenormPreserveFloat32), "round-even" (shaderRoundingModeRTEFloat32). A program asks for those that it can have.
   bool keep_nan = false, keep_denormals = false, round_even = false;
-  // What a probe has seen: "fma-fused" (Fma of f32 rounds once), "div-rn" and "sqrt-rn" (OpFDiv and Sqrt of f32 are correctly
+  // What a probe has seen: "fma-fused" (Fma of f32, and of f64 where there is f64, rounds once), "div-rn" and "sqrt-rn" (OpFDiv and Sqrt of f32 are correctly
   // rounded), "f16-rne" (OpFConvert of f32 to f16 rounds to nearest even, and subnormals of f16 survive both ways).
   bool fma_fused = false, division_rounds = false, sqrt_rounds = false, f16_rounds = false;
 

@@ -93,19 +93,29 @@ Value VulkanEmitter::compare_exchange(Value pointer, const Order& order, Value r
                                                 order.semantics, without_release(order.semantics), replacement, expected);
 }
 
-// The old word; `change` gives the new one.
+void VulkanEmitter::fence(const Order& order, bool before) {
+  const Semantics kept = before ? Semantics::Release | Semantics::MakeAvailable : Semantics::Acquire | Semantics::MakeVisible;
+  const Semantics either = (before ? Semantics::Release : Semantics::Acquire) | Semantics::AcquireRelease;
+  if ((order.semantics & either) == Semantics::None) return;
+  spirv::MemoryBarrierOp::create(builder_, location_, order.scope, kept | all_memory);
+}
+
+// The old word; `change` gives the new one. What the operation orders is ordered outside of the loop: Mesa's llvmpipe takes a
+// fence for a barrier of all subgroups, which must come equally often in each.
 Value VulkanEmitter::swap_loop(Value pointer, const Order& order, llvm::function_ref<Value(Value)> change) {
   const Type type = cast<spirv::PointerType>(pointer.getType()).getPointeeType();
-  Value seen = variable(type);
+  Value seen = variable(type), open = variable(bool_type());
   store_variable(seen, zero(type));  // the first turn finds what stands there
-  turn(
-      [&] {
-        Value expected = load_variable(seen);
-        Value found = compare_exchange(pointer, order, change(expected), expected);
-        store_variable(seen, found);
-        return make<spirv::INotEqualOp>(bool_type(), found, expected);
-      },
-      [] {});
+  store_variable(open, constant(builder_.getBoolAttr(true)));
+  fence(order, true);
+  turn([&] { return load_variable(open); },
+       [&] {
+         Value expected = load_variable(seen);
+         Value found = compare_exchange(pointer, {order.scope, Semantics::None}, change(expected), expected);
+         store_variable(seen, found);
+         store_variable(open, make<spirv::INotEqualOp>(bool_type(), found, expected));
+       });
+  fence(order, false);
   return load_variable(seen);
 }
 

@@ -50,6 +50,11 @@ Value VulkanEmitter::variable(Type held) {
 Value VulkanEmitter::load_variable(Value variable) { return spirv::LoadOp::create(builder_, location_, variable); }
 void VulkanEmitter::store_variable(Value variable, Value value) { spirv::StoreOp::create(builder_, location_, variable, value); }
 
+Value VulkanEmitter::bitcast(Type to, Value from) {
+  if (auto before = from.getDefiningOp<spirv::BitcastOp>()) from = before.getOperand();
+  return from.getType() == to ? from : make<spirv::BitcastOp>(to, from);
+}
+
 Value VulkanEmitter::extract(Value composite, int index) {
   return spirv::CompositeExtractOp::create(builder_, location_, composite, {index});
 }
@@ -222,7 +227,7 @@ void VulkanEmitter::branch(Value condition, llvm::function_ref<void()> yes, llvm
   spirv::BranchConditionalOp::create(builder_, location_, condition, yes_block, ValueRange(), no_block, ValueRange());
 }
 
-void VulkanEmitter::turn(llvm::function_ref<Value()> body, llvm::function_ref<void()> step) {
+void VulkanEmitter::turn(llvm::function_ref<Value()> test, llvm::function_ref<void()> body) {
   auto loop = spirv::LoopOp::create(builder_, location_, spirv::LoopControl::None);
   loop.addEntryAndMergeBlock(builder_);
   OpBuilder::InsertionGuard guard(builder_);
@@ -232,16 +237,14 @@ void VulkanEmitter::turn(llvm::function_ref<Value()> body, llvm::function_ref<vo
     loop.getBody().getBlocks().insert(merge->getIterator(), made);
     return made;
   };
-  Block *header = block(), *test = block(), *next = block(), *resume = block();
+  Block *header = block(), *inside = block(), *resume = block();
   builder_.setInsertionPointToEnd(loop.getEntryBlock());
   spirv::BranchOp::create(builder_, location_, header);
   builder_.setInsertionPointToStart(header);
-  spirv::BranchOp::create(builder_, location_, test);
-  builder_.setInsertionPointToStart(test);
-  Value goes_on = body();
-  spirv::BranchConditionalOp::create(builder_, location_, goes_on, next, ValueRange(), merge, ValueRange());
-  builder_.setInsertionPointToStart(next);
-  step();
+  Value begins = test();
+  spirv::BranchConditionalOp::create(builder_, location_, begins, inside, ValueRange(), merge, ValueRange());
+  builder_.setInsertionPointToStart(inside);
+  body();
   spirv::BranchOp::create(builder_, location_, resume);
   builder_.setInsertionPointToStart(resume);
   spirv::BranchOp::create(builder_, location_, header);
@@ -292,6 +295,8 @@ void VulkanEmitter::emit_for(scf::ForOp loop) {
   for (auto [result, place] : llvm::zip(loop.getResults(), carried)) bind(result, load_variable(place));
 }
 
+// The condition is computed at the end of a turn and looked at in the next one, so that what leaves the loop is a variable
+// as the turn began: Mesa's llvmpipe loses what lanes that leave earlier computed in their last turn.
 void VulkanEmitter::emit_while(scf::WhileOp loop) {
   Values carried, passed;
   for (Value initial : loop.getInits()) {
@@ -299,19 +304,21 @@ void VulkanEmitter::emit_while(scf::WhileOp loop) {
     store_variable(carried.back(), value(initial));
   }
   for (Type type : loop.getResultTypes()) passed.push_back(variable(held_type(type)));
-  turn(
-      [&] {
-        for (auto [argument_, place] : llvm::zip(loop.getBeforeArguments(), carried)) bind(argument_, load_variable(place));
-        emit_block(*loop.getBeforeBody());
-        auto condition = loop.getConditionOp();
-        for (auto [place, given] : llvm::zip(passed, condition.getArgs())) store_variable(place, value(given));
-        return value(condition.getCondition());
-      },
-      [&] {
-        for (auto [argument_, place] : llvm::zip(loop.getAfterArguments(), passed)) bind(argument_, load_variable(place));
-        emit_block(*loop.getAfterBody());
-        for (auto [place, yielded] : llvm::zip(carried, loop.getYieldOp().getOperands())) store_variable(place, value(yielded));
-      });
+  Value open = variable(bool_type());
+  store_variable(open, constant(builder_.getBoolAttr(true)));
+  turn([&] { return load_variable(open); },
+       [&] {
+         for (auto [argument_, place] : llvm::zip(loop.getBeforeArguments(), carried)) bind(argument_, load_variable(place));
+         emit_block(*loop.getBeforeBody());
+         auto condition = loop.getConditionOp();
+         for (auto [place, given] : llvm::zip(passed, condition.getArgs())) store_variable(place, value(given));
+         store_variable(open, value(condition.getCondition()));
+         branch(value(condition.getCondition()), [&] {
+           for (auto [argument_, place] : llvm::zip(loop.getAfterArguments(), passed)) bind(argument_, load_variable(place));
+           emit_block(*loop.getAfterBody());
+           for (auto [place, yielded] : llvm::zip(carried, loop.getYieldOp().getOperands())) store_variable(place, value(yielded));
+         });
+       });
   for (auto [result, place] : llvm::zip(loop.getResults(), passed)) bind(result, load_variable(place));
 }
 

@@ -62,7 +62,7 @@ class VulkanEmitter {
     return result;
   }
   Value select(Value condition, Value yes, Value no) { return make<spirv::SelectOp>(yes.getType(), condition, yes, no); }
-  Value bitcast(Type to, Value from) { return from.getType() == to ? from : make<spirv::BitcastOp>(to, from); }
+  Value bitcast(Type to, Value from);
   Value add(Value left, Value right) { return make<spirv::IAddOp>(left.getType(), left, right); }
   Value sub(Value left, Value right) { return make<spirv::ISubOp>(left.getType(), left, right); }
   Value multiply(Value left, Value right) { return make<spirv::IMulOp>(left.getType(), left, right); }
@@ -95,8 +95,8 @@ class VulkanEmitter {
   void emit_if(mlir::scf::IfOp branch);
   // Runs `yes` where the condition holds and `no`, which may be null, elsewhere.
   void branch(Value condition, llvm::function_ref<void()> yes, llvm::function_ref<void()> no = nullptr);
-  // A loop: `body` runs in each turn and gives the condition to go on, `step` behind it where there is a next turn.
-  void turn(llvm::function_ref<Value()> body, llvm::function_ref<void()> step);
+  // A loop: `test` gives the condition on which a turn begins, `body` is what a turn does.
+  void turn(llvm::function_ref<Value()> test, llvm::function_ref<void()> body);
   // The values that `work` makes where the mask holds, elsewhere `otherwise`. A null mask always holds.
   Values where(Value mask, mlir::ValueRange otherwise, llvm::function_ref<Values()> work);
   void finish_module(spirv::FuncOp function);
@@ -163,6 +163,7 @@ class VulkanEmitter {
   Value combined(tt::RMWOp kind, Type type, Value old, Value operand);
   Value atomic_read_modify_write(mlir::Operation* operation, tt::RMWOp kind, Type type, Value address, Value operand,
                                  const Order& order);
+  void fence(const Order& order, bool before);  // what an atomic operation between two fences orders
   Value swap_loop(Value pointer, const Order& order, llvm::function_ref<Value(Value)> change);
   Value part_loop(Value address, unsigned width, const Order& order, llvm::function_ref<Value(Value)> change);
   Value compare_exchange(Value pointer, const Order& order, Value replacement, Value expected);
