@@ -24,8 +24,8 @@ struct Copy {
 // Bytes that a product reads until it has been waited for.
 struct Reading {
   std::int64_t group = 0;  // of its warp
-  std::int64_t at = 0;
-  std::vector<std::uint8_t> found;  // when it began
+  std::int64_t at = 0, bytes = 0;
+  Word found = 0;                   // when it began
   const Instruction* instruction = nullptr;
 };
 
@@ -51,6 +51,10 @@ struct Cell {
   bool many_readers = false;
   bool atomic_write = false, atomic_read = false;
 };
+
+// What to do about a finding in shared memory.
+inline constexpr const char* lowering_at_fault =
+    "shared memory is the compiler's own: report it with the kernel and this device's name";
 
 // What can be wrong: an operation is blamed for each once.
 enum class Fault : std::uint8_t {
@@ -106,9 +110,8 @@ class Machine {
   void write_shared(const Access& access, std::int64_t at, const std::uint8_t* data, std::int64_t bytes);
   void begin_copy(Warp& warp, Copy copy);
   void land_copies(Warp& warp, const Instruction& wait);
-  // What a product reads, at once and until mma_wait: `bytes` from `at` on, appended to `data`.
-  void begin_reading(Warp& warp, const Instruction& instruction, std::int64_t at, std::int64_t bytes,
-                     std::vector<std::uint8_t>& data);
+  // An element that a product reads now and may read until its mma_wait: up to 8 bytes from `at` on.
+  Word begin_reading(Warp& warp, const Instruction& instruction, std::int64_t at, std::int64_t bytes);
   void end_readings(Warp& warp, const Instruction& wait);
   void fence(const Warp& warp);
   // Counts the turns that banks need for the lanes' accesses of so many bytes each (-1: no access).

@@ -9,9 +9,6 @@ namespace teeny::compiler::simulator {
 
 namespace {
 
-constexpr const char* lowering_at_fault =
-    "shared memory is the compiler's own: report it with the kernel and this device's name";
-
 std::string bytes_text(std::int64_t bytes) { return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes"); }
 
 }  // namespace

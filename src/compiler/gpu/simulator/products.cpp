@@ -3,7 +3,6 @@
 // A product beside the warps reads its operands when it begins; they may not change before the mma_wait that covers it. It
 // sees what a lane wrote where that lane has passed a fence_async, and then a barrier.
 #include <algorithm>
-#include <cstring>
 
 #include "compiler/gpu/simulator/machine.hpp"
 
@@ -93,7 +92,6 @@ std::vector<double> placed_elements(Machine& machine, Warp& warp, const Instruct
   const int own_extent = is_a ? unit.m / unit.warps : unit.n, bytes = instruction.bytes;
   const int first_own = is_a ? warp.number % unit.warps * own_extent : 0;
   std::vector<double> elements(std::size_t(own_extent) * std::size_t(unit.k));
-  std::vector<std::uint8_t> data;
   Instruction access_to = instruction;
   access_to.array = placed.array;
   const std::int64_t start = placed.array.offset + (index + placed.offset) * bytes;
@@ -105,10 +103,7 @@ std::vector<double> placed_elements(Machine& machine, Warp& warp, const Instruct
       // Bits 4 … are xored with bits 7 …, as many as a row has groups of 16 bytes.
       at ^= (at >> 7 & (placed.swizzle / 16 - 1)) << 4;
       if (machine.place({access_to, machine.thread(warp, 0)}, (at - placed.array.offset) / bytes, 1, bytes) < 0) return {};
-      data.clear();
-      machine.begin_reading(warp, instruction, at, bytes, data);
-      Word word = 0;
-      std::memcpy(&word, data.data(), std::size_t(bytes));
+      const Word word = machine.begin_reading(warp, instruction, at, bytes);
       elements[std::size_t(is_a ? own * unit.k + k : k * own_extent + own)] = number_of(unit, instruction.element.from, word);
     }
   return elements;
@@ -150,32 +145,30 @@ void run_fence(Machine& machine, Warp& warp, const Instruction&) { machine.fence
 
 // ---- what products read and see
 
-void Machine::begin_reading(Warp& warp, const Instruction& instruction, std::int64_t at, std::int64_t bytes,
-                            std::vector<std::uint8_t>& data) {
-  data.resize(std::size_t(bytes));
-  const Access access{instruction, thread(warp, 0)};
-  read_shared(access, at, data.data(), bytes);
+Word Machine::begin_reading(Warp& warp, const Instruction& instruction, std::int64_t at, std::int64_t bytes) {
+  Word found = 0;
+  read_shared({instruction, thread(warp, 0)}, at, reinterpret_cast<std::uint8_t*>(&found), bytes);
   for (std::int64_t i = at; i < at + bytes; ++i)
     if (unseen_[std::size_t(i)] != 0 && first(Fault::race, instruction))
       report(Fault::race, instruction,
              "what lanes write to shared memory is seen by products beside them behind a fence_async and a barrier; got a "
              "read of byte " + std::to_string(i) + " without " + (unseen_[std::size_t(i)] == 2 ? "a fence" : "a barrier"),
-             "shared memory is the compiler's own: report it with the kernel and this device's name");
-  warp.readings.push_back({std::int64_t(warp.products), at, data, &instruction});
+             lowering_at_fault);
+  warp.readings.push_back({std::int64_t(warp.products), at, bytes, found, &instruction});
+  return found;
 }
 
 void Machine::end_readings(Warp& warp, const Instruction& wait) {
   const std::int64_t ended = std::int64_t(warp.products) - wait.number;
   const auto ends = [&](const Reading& reading) { return reading.group < ended; };
-  std::vector<std::uint8_t> now;
   for (const Reading& reading : warp.readings) {
     if (!ends(reading)) continue;
-    now.resize(reading.found.size());
-    read_shared({*reading.instruction, thread(warp, 0)}, reading.at, now.data(), std::int64_t(now.size()));
+    Word now = 0;
+    read_shared({*reading.instruction, thread(warp, 0)}, reading.at, reinterpret_cast<std::uint8_t*>(&now), reading.bytes);
     if (now != reading.found && first(Fault::race, *reading.instruction))
       report(Fault::race, *reading.instruction,
              "bytes that an mma_async reads may not change before its mma_wait; got other ones at " + std::to_string(reading.at),
-             "shared memory is the compiler's own: report it with the kernel and this device's name");
+             lowering_at_fault);
   }
   std::erase_if(warp.readings, ends);
 }

@@ -1,72 +1,17 @@
 // From a function of the thread dialect to instructions.
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Math/IR/Math.h>
-#include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/Dialect/UB/IR/UBOps.h>
 
 #include <llvm/ADT/TypeSwitch.h>
 
-#include "compiler/dialect/thread/thread.hpp"
-#include "compiler/gpu/simulator/machine.hpp"
+#include "compiler/gpu/simulator/translator.hpp"
 
 namespace teeny::compiler::simulator {
 
 using namespace mlir;
 
-namespace {
-
-class Translator {
- public:
-  Translator(const gpu::Capability& capability, Code& code, Finding& finding)
-      : capability_(capability), code_(code), finding_(finding) {}
-
-  bool translate(func::FuncOp kernel);
-
- private:
-  Slot slot_of(Value value);
-  Slot new_slot(Kind kind);
-  Slot optional_slot(Value value) { return value ? slot_of(value) : no_slot; }
-  std::vector<Slot> slots_of(ValueRange values);
-  void set_operands(Instruction& instruction, ArrayRef<Slot> operands, ArrayRef<Slot> results);
-  std::uint32_t source_of(Operation& op);
-  Instruction& emit(Operation& op, Run run, ArrayRef<Slot> operands = {}, ArrayRef<Slot> results = {});
-  std::uint32_t here() const { return static_cast<std::uint32_t>(code_.instructions.size()); }
-  Instruction& at(std::uint32_t number) { return code_.instructions[number]; }
-  void move(Operation& op, ValueRange from, ArrayRef<Slot> to);
-  void initial(Initial::What what, Value value, Word number) {
-    code_.initial.push_back({what, slot_of(value), number});
-  }
-
-  bool block(Block& block);
-  bool operation(Operation& op);
-  bool elementwise(Operation& op);
-  bool extended(Operation& op);
-  bool value(Operation& op);
-  bool control(Operation& op);
-  bool loop(scf::ForOp loop);
-  bool loop(scf::WhileOp loop);
-  bool branch(scf::IfOp branch);
-  bool memory(Operation& op);
-  bool shared(Operation& op);
-  bool lanes(Operation& op);
-  bool matrix(Operation& op);
-  bool product(thread::MmaOp op);
-  bool product(thread::MmaAsyncOp op);
-  std::optional<std::uint32_t> unit(Operation& op, llvm::StringRef name, gpu::MatrixUnit::Form form);
-  Array array_of(Operation& op, Value array);
-  Instruction& global_access(Operation& op, Run run, ValueRange operands, Value mask, std::int64_t offset, Type element);
-  Instruction& shared_access(Operation& op, Run run, Value array, ValueRange operands, Value mask, std::int64_t offset);
-  bool refuse(Operation& op, const std::string& rule, const std::string& help);
-
-  const gpu::Capability& capability_;
-  Code& code_;
-  Finding& finding_;
-  llvm::DenseMap<Value, Slot> slots_;
-  llvm::DenseMap<Operation*, std::uint32_t> sources_;
-  std::vector<std::string> unit_names_;
-};
-
-std::int64_t bytes_of(Type type) { return (type.getIntOrFloatBitWidth() + 7) / 8; }
+static std::int64_t bytes_of(Type type) { return (type.getIntOrFloatBitWidth() + 7) / 8; }
 
 bool Translator::refuse(Operation& op, const std::string& rule, const std::string& help) {
   if (!finding_.kind.empty()) return false;
@@ -338,6 +283,13 @@ bool Translator::memory(Operation& op) {
       .Default(false);
 }
 
+Array Translator::array_of(Operation& op, Value array) {
+  if (auto reference = array.getDefiningOp<thread::SharedRefOp>())
+    return {static_cast<std::int64_t>(reference.getOffset()), static_cast<std::int64_t>(reference.getElements())};
+  refuse(op, "an array of shared memory comes from thread.shared_ref; got another value", "do not pass arrays on");
+  return {};
+}
+
 Instruction& Translator::shared_access(Operation& op, Run run, Value array, ValueRange operands, Value mask,
                                        std::int64_t offset) {
   const Slot mask_slot = optional_slot(mask);
@@ -415,95 +367,6 @@ bool Translator::lanes(Operation& op) {
       })
       .Default(false);
 }
-
-bool Translator::matrix(Operation& op) {
-  if (isa<thread::FenceAsyncOp>(op)) return emit(op, run_fence), true;
-  if (!isa<thread::MmaOp, thread::MmaAsyncOp, thread::MmaBeginOp, thread::MmaCommitOp, thread::MmaWaitOp,
-           thread::MatrixLoadOp, thread::MatrixStoreOp>(op))
-    return false;
-  if (code_.lanes != 32)
-    return refuse(op, "warps of 32 lanes; got " + std::to_string(code_.lanes), "compile for a target of 32 lanes"), true;
-  if (auto product = dyn_cast<thread::MmaOp>(op)) return this->product(product);
-  if (auto product = dyn_cast<thread::MmaAsyncOp>(op)) return this->product(product);
-  if (isa<thread::MmaBeginOp>(op)) return true;  // accumulators are read where a product begins
-  if (isa<thread::MmaCommitOp>(op)) return emit(op, run_mma_commit), true;
-  if (auto wait = dyn_cast<thread::MmaWaitOp>(op)) {
-    emit(op, run_mma_wait, slots_of(op.getOperands()), slots_of(op.getResults())).number =
-        static_cast<std::int32_t>(wait.getPending());
-    return true;
-  }
-  if (auto load = dyn_cast<thread::MatrixLoadOp>(op)) {
-    shared_access(op, run_matrix_load, load.getArray(), {load.getIndex()}, {}, load.getOffset()).number =
-        load.getTranspose();
-    return true;
-  }
-  if (auto store = dyn_cast<thread::MatrixStoreOp>(op)) {
-    SmallVector<Value> operands{store.getIndex()};
-    llvm::append_range(operands, store.getValues());
-    shared_access(op, run_matrix_store, store.getArray(), operands, {}, store.getOffset()).number =
-        store.getTranspose();
-    return true;
-  }
-  return false;
-}
-
-// The number of the unit in Code::units; nothing after a refusal.
-std::optional<std::uint32_t> Translator::unit(Operation& op, llvm::StringRef name, gpu::MatrixUnit::Form form) {
-  const gpu::MatrixUnit* row = capability_.unit(name);
-  if (!row || row->form != form) {
-    refuse(op, "a matrix unit of " + capability_.target + " in this form; got " + name.str(), "compile for another target");
-    return std::nullopt;
-  }
-  const auto known = llvm::find(unit_names_, row->name);
-  const auto number = static_cast<std::uint32_t>(known - unit_names_.begin());
-  if (known != unit_names_.end()) return number;
-  unit_names_.push_back(row->name);
-  code_.units.push_back(unit_of(*row));
-  return number;
-}
-
-bool Translator::product(thread::MmaOp op) {
-  const auto number = unit(*op, op.getUnit(), gpu::MatrixUnit::Form::fragments);
-  if (!number) return true;
-  Instruction& instruction = emit(*op, run_mma, slots_of(op.getOperands()), slots_of(op.getResults()));
-  instruction.unit = *number;
-  instruction.number = static_cast<std::int32_t>(op.getA().size());
-  instruction.bytes = static_cast<std::int32_t>(op.getB().size());
-  instruction.element.from = interpreter::kind_of(op.getA()[0].getType()).value_or(Kind::f32);
-  instruction.element.to = interpreter::kind_of(op.getResult(0).getType()).value_or(Kind::f32);
-  return true;
-}
-
-Array Translator::array_of(Operation& op, Value array) {
-  if (auto reference = array.getDefiningOp<thread::SharedRefOp>())
-    return {static_cast<std::int64_t>(reference.getOffset()), static_cast<std::int64_t>(reference.getElements())};
-  refuse(op, "an array of shared memory comes from thread.shared_ref; got another value", "do not pass arrays on");
-  return {};
-}
-
-bool Translator::product(thread::MmaAsyncOp op) {
-  const auto number = unit(*op, op.getUnit(), gpu::MatrixUnit::Form::memory);
-  if (!number) return true;
-  SmallVector<Value> operands(op.getA());
-  if (op.getAArray()) operands.push_back(op.getAIndex());
-  operands.push_back(op.getBIndex());
-  llvm::append_range(operands, op.getAccumulators());
-  Instruction& instruction = emit(*op, run_mma_async, slots_of(operands), slots_of(op.getResults()));
-  instruction.unit = *number;
-  instruction.number = static_cast<std::int32_t>(op.getA().size());
-  instruction.target = static_cast<std::uint32_t>(code_.placed.size());
-  const Type element = op.getBArray().getType().getElement();
-  instruction.bytes = static_cast<std::int32_t>(element.getIntOrFloatBitWidth() / 8);
-  instruction.element.from = interpreter::kind_of(element).value_or(Kind::f32);
-  instruction.element.to = interpreter::kind_of(op.getResult(0).getType()).value_or(Kind::f32);
-  code_.placed.push_back({op.getAArray() ? array_of(*op, op.getAArray()) : Array(), op.getAOffset(),
-                          std::int32_t(op.getASwizzle()), std::int32_t(op.getAPanel()), op.getATransposed()});
-  code_.placed.push_back({array_of(*op, op.getBArray()), op.getBOffset(), std::int32_t(op.getBSwizzle()),
-                          std::int32_t(op.getBPanel()), op.getBTransposed()});
-  return true;
-}
-
-}  // namespace
 
 bool translate(func::FuncOp kernel, const gpu::Capability& capability, Code& code, Finding& finding) {
   return Translator(capability, code, finding).translate(kernel);
