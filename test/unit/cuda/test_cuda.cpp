@@ -11,25 +11,17 @@ namespace {
 void check_suite(const std::string& target, bool facts = true) {
   const std::string ptxas = find_ptxas();
   const bool assembles = !ptxas.empty() && knows(ptxas, target.substr(5));
-  int compiled = 0, refused = 0, spilled = 0;
-  kernels::for_each_recording([&](const char* name, const auto& recording) {
-    CompileOutput output = compile_for(*recording, target);
-    if (output.ok && facts) output = compile_for(*recording, target, output.relevant_facts);
-    if (!output.ok) {
-      ++refused;
-      EXPECT_NE(errors_of(output).find("got "), std::string::npos) << name << ": " << errors_of(output);
-      std::printf("%s: %s refused: %s\n", target.c_str(), name, errors_of(output).substr(0, 160).c_str());
-      return;
-    }
-    ++compiled;
+  int spilled = 0;
+  const auto look_at = [&](const char* name, const auto& recording, const CompileOutput& output) {
     if (!assembles) return;
     bool spills = false;
     EXPECT_EQ(assemble(ptxas, output, spills), "") << name << " for " << target;
     // Point-wise kernels and reductions have registers enough without facts too; products of large blocks may not.
-    const bool product = trace::to_text(recording->trace().body).find("dot") != std::string::npos;
+    const bool product = trace::to_text(recording.trace().body).find("dot") != std::string::npos;
     EXPECT_TRUE(!spills || product) << name << " for " << target;
     spilled += spills;
-  });
+  };
+  const auto [compiled, refused] = for_each_program(target, facts, look_at);
   std::printf("%s: %d compiled%s, %d with spills, %d refused\n", target.c_str(), compiled,
               assembles ? " and assembled" : "", spilled, refused);
   EXPECT_GT(compiled, 0);

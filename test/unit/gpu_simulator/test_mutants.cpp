@@ -15,10 +15,9 @@
 #include <teeny/tl.hpp>
 
 #include "access_log.hpp"
+#include "compiled_kernels.hpp"
 #include "compiler/dialect/thread/thread.hpp"
-#include "compiler/pipeline/compile.hpp"
 #include "compiler/pipeline/stages.hpp"
-#include "kernels/suite.hpp"
 #include "lang/trace.hpp"
 
 namespace teeny::compiler::simulator {
@@ -28,16 +27,6 @@ constexpr char target[] = "simulator:cuda:sm_90a";
 constexpr std::size_t buffer_bytes = 256 * 1024;
 constexpr std::uint64_t number_argument = 64;
 constexpr int seeds = 3;
-
-CompileOutput compile_for(const teeny::detail::RecordedKernel& kernel, std::vector<teeny_fact> facts) {
-  CompileInput input;
-  const auto body = kernel.body();
-  input.body.assign(body.begin(), body.end());
-  input.kernel = "kernel";
-  input.target = target;
-  input.facts = std::move(facts);
-  return compile(std::move(input));
-}
 
 // A kernel with one program's launch: buffers of small numbers, all integers alike.
 class Subject {
@@ -120,12 +109,12 @@ bool caught_without(Subject& subject, mlir::Operation* operation) {
 }
 
 void try_mutants(const char* name, const teeny::detail::RecordedKernel& kernel, bool with_facts, Count& count) {
-  CompileOutput output = compile_for(kernel, {});
+  CompileOutput output = compile_for(kernel, target);
   if (!output.ok) return;  // for what a GPU refuses there are other tests
   std::vector<teeny_fact> facts;
   if (with_facts) {
     facts = output.relevant_facts;
-    output = compile_for(kernel, facts);
+    output = compile_for(kernel, target, facts);
     ASSERT_TRUE(output.ok) << name;
   }
   Subject subject(kernel, output, facts);

@@ -8,22 +8,13 @@ namespace {
 // `least`: so many of the suite's kernels must be compiled.
 void check_suite(const std::string& target, int least) {
   const bool validates = has_spirv_val();
-  int compiled = 0, refused = 0;
   double milliseconds = 0;
-  kernels::for_each_recording([&](const char* name, const auto& recording) {
-    CompileOutput output = compile_for(*recording, target);
-    if (output.ok) output = compile_for(*recording, target, output.relevant_facts);
-    if (!output.ok) {
-      ++refused;
-      EXPECT_NE(errors_of(output).find("got "), std::string::npos) << name << ": " << errors_of(output);
-      std::printf("%s: %s refused: %s\n", target.c_str(), name, errors_of(output).substr(0, 160).c_str());
-      return;
-    }
-    ++compiled;
+  const auto look_at = [&](const char* name, const auto&, const CompileOutput& output) {
     const auto phases = nlohmann::json::parse(output.metadata).at("phases");
     milliseconds += phases.at("spirv").get<double>() + phases.at("serialise").get<double>();
     if (validates) EXPECT_EQ(validate(output), "") << name << " for " << target;
-  });
+  };
+  const auto [compiled, refused] = for_each_program(target, true, look_at);
   std::printf("%s: %d compiled%s in %.1f ms each behind the lowering, %d refused\n", target.c_str(), compiled,
               validates ? " and valid" : " (not validated: no spirv-val here)", milliseconds / std::max(1, compiled), refused);
   EXPECT_GE(compiled, least);
