@@ -197,21 +197,15 @@ unsigned swizzle_of(int64_t row_bytes) {
 std::optional<DotOperand> memory_operand(tt::DotOp dot, int number, const MatrixUnit &unit, const AxisInfoAnalysis &axis_info) {
   Value value = number == 0 ? dot.getA() : dot.getB();
   const unsigned depth = number == 0 ? 1 : 0;
-  unsigned fast = fast_dimension(value, axis_info);
-  if (!(number == 0 ? unit.transposed_a : unit.transposed_b)) fast = depth;
+  const unsigned fast = fast_dimension(value, axis_info);
+  // Where it would have to be turned around on its way to memory, other units do better.
+  if (fast != depth && !(number == 0 ? unit.transposed_a : unit.transposed_b)) return std::nullopt;
   const int64_t bytes = element_bytes(tt::element_type(value.getType()));
   DotOperand operand;
   operand.swizzle = swizzle_of(tt::shape_of(value.getType())[fast] * bytes);
   if (operand.swizzle == 0) return std::nullopt;
   operand.memory = swizzled_panels(tt::shape_of(value.getType()), fast, int32_t(bytes), int32_t(operand.swizzle));
   return operand;
-}
-
-// Where an operand would have to be turned around on its way to memory, other units do better.
-bool lies_well(tt::DotOp dot, int number, const MatrixUnit &unit, const AxisInfoAnalysis &axis_info) {
-  Value value = number == 0 ? dot.getA() : dot.getB();
-  return (number == 0 ? unit.transposed_a : unit.transposed_b) ||
-         fast_dimension(value, axis_info) == (number == 0 ? 1u : 0u);
 }
 
 // Nothing where the groups of warps cannot share the block, or where operands do not suit the unit.
@@ -221,7 +215,6 @@ std::optional<DotPlan> memory_plan(tt::DotOp dot, const MatrixUnit &unit, int wa
   const bool chained = follows_product(dot.getA());
   const WarpSplit split = split_warps(unit, shape, warps / unit.warps, chained || leads_to_product(dot.getD()));
   if (shape[0] / split.rows < unit.m || shape[1] / split.columns < unit.n) return std::nullopt;
-  if (!lies_well(dot, 1, unit, axis_info) || (!chained && !lies_well(dot, 0, unit, axis_info))) return std::nullopt;
   DotPlan plan;
   plan.unit = &unit;
   plan.accumulator = accumulator_of(tt::element_type(dot.getD().getType()));
@@ -251,6 +244,11 @@ DotPlan lanes_plan(tt::DotOp dot, const MatrixUnit &unit, const Capability &capa
 }
 
 }  // namespace
+
+bool is_beside_lanes(tile::MmaOp product, const Capability &capability) {
+  const MatrixUnit *unit = capability.unit(product.getUnit());
+  return unit && unit->form == MatrixUnit::Form::memory;
+}
 
 DotPlan plan_dot(tt::DotOp dot, const Capability &capability, int warps, const AxisInfoAnalysis &axis_info) {
   for (const MatrixUnit &unit : capability.units) {

@@ -24,4 +24,7 @@ struct DotPlan {
 // Never fails: the last rows of the table (form lanes) take every dot. `warps`: those that execute the operation.
 DotPlan plan_dot(tt::DotOp dot, const Capability &capability, int warps, const AxisInfoAnalysis &axis_info);
 
+// Whether the product's unit reads shared memory itself, beside the lanes.
+bool is_beside_lanes(tile::MmaOp product, const Capability &capability);
+
 }  // namespace teeny::compiler::gpu

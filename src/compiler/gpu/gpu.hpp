@@ -14,7 +14,7 @@ namespace teeny::compiler::gpu {
 
 struct GpuOptions {
   int warps = 0;              // 0: capability.default_warps
-  int stages = 0;             // of a loop that feeds a matrix unit, where the loop does not say; 0: 3 with copy_async, else 2
+  int stages = 0;             // of a loop that feeds a matrix unit, where the loop does not say; 0: pipeline_loops chooses
   int max_registers = 0;      // 0: no limit
   bool reproducible = false;  // reductions follow the defined tree bit for bit
   bool contract = false;      // a * b + c may be fused

@@ -155,8 +155,7 @@ class Padder {
   // Loads that leave elements out and give 0 there need no more for a product.
   static bool is_zero_outside(Value value) {
     auto load = value.getDefiningOp<tt::LoadOp>();
-    return load && (!load.getOther() || matchPattern(load.getOther(), m_Zero()) ||
-                    matchPattern(load.getOther(), m_AnyZeroFloat()));
+    return load && gives_zero_outside(load);
   }
 
   void clear_outside(OpOperand& operand, int64_t axis) {
@@ -252,6 +251,13 @@ class Padder {
 };
 
 }  // namespace
+
+bool gives_zero_outside(tt::LoadOp load) {
+  Value other = load.getOther();
+  if (!other) return true;
+  while (auto splat = other.getDefiningOp<tt::SplatOp>()) other = splat.getSrc();
+  return matchPattern(other, m_Zero()) || matchPattern(other, m_AnyZeroFloat());
+}
 
 LogicalResult pad_blocks(tt::FuncOp function) { return Padder(function).run(); }
 

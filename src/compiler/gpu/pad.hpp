@@ -12,6 +12,9 @@ namespace teeny::compiler::gpu {
 // elements, and atomic_cas of a padded block.
 mlir::LogicalResult pad_blocks(tt::FuncOp function);
 
+// Whether what a load's mask leaves out is 0.
+bool gives_zero_outside(tt::LoadOp load);
+
 // Of a tt.print or tt.assert: an array of the written extents of each operand (DenseI64ArrayAttr), where they were padded.
 inline constexpr llvm::StringLiteral block_attribute = "tile.block";
 

@@ -1,6 +1,7 @@
 // What a GPU target adds to the shared lowering: its capability, and bytes from the thread dialect.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -8,6 +9,7 @@
 
 #include <mlir/Dialect/Func/IR/FuncOps.h>
 
+#include "compiler/dialect/thread/thread.hpp"
 #include "compiler/gpu/gpu.hpp"
 
 namespace teeny::compiler {
@@ -19,7 +21,22 @@ struct GpuProgram {
   bool argument_block = false;                     // arguments stand in a buffer, whose address is what is passed
   std::vector<std::pair<std::string, double>> phases;   // milliseconds
   std::string llvm_text, assembly;                 // where they were asked for
+
+  // The result of a phase of the work, whose time is noted.
+  template <class Work>
+  auto timed(const char* phase, Work&& work) {
+    const auto start = std::chrono::steady_clock::now();
+    auto result = work();
+    const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
+    phases.emplace_back(phase, spent.count());
+    return result;
+  }
 };
+
+// Whether the kernel tells the host something: the address of a buffer for it stands behind its arguments.
+inline bool has_messages(mlir::func::FuncOp kernel) {
+  return kernel.walk([](thread::MessageOp) { return mlir::WalkResult::interrupt(); }).wasInterrupted();
+}
 
 class GpuTarget {
  public:

@@ -17,11 +17,12 @@
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/IR/IRMapping.h>
-#include <mlir/IR/Matchers.h>
 #include <mlir/Interfaces/SideEffectInterfaces.h>
 
 #include "compiler/analysis/axis_info.hpp"
+#include "compiler/gpu/dot_plan.hpp"
 #include "compiler/gpu/gpu.hpp"
+#include "compiler/gpu/pad.hpp"
 #include "compiler/gpu/stage/carried_values.hpp"
 
 namespace teeny::compiler::gpu {
@@ -36,12 +37,6 @@ struct Feed {
   tile::AllocOp allocation;
   int width = 0;  // bytes that a lane copies at once
 };
-
-bool is_zero(Value other) {
-  if (!other) return true;
-  while (auto splat = other.getDefiningOp<tt::SplatOp>()) other = splat.getSrc();
-  return matchPattern(other, m_Zero()) || matchPattern(other, m_AnyZeroFloat());
-}
 
 // The widest copy that addresses, mask, registers and the places in memory allow; 0: none.
 int copy_width(tt::LoadOp load, tile::AllocOp allocation, const AxisInfoAnalysis &axis_info, const Capability &capability) {
@@ -65,11 +60,6 @@ struct Products {
   bool beside_lanes = false;            // some unit reads memory itself
   bool run_on = false;                  // all of them may be waited for a turn later
 };
-
-bool is_beside_lanes(tile::MmaOp product, const Capability &capability) {
-  const MatrixUnit *unit = capability.unit(product.getUnit());
-  return unit && unit->form == MatrixUnit::Form::memory;
-}
 
 // Whether nothing but the next turn's product takes the result, and nothing writes the operands meanwhile.
 bool may_run_on(tile::MmaOp product, scf::ForOp loop, ArrayRef<Feed> feeds) {
@@ -312,7 +302,7 @@ std::vector<Feed> feeds_of(scf::ForOp loop, const AxisInfoAnalysis &axis_info, c
   if (writes) return feeds;
   for (auto allocation : loop.getBody()->getOps<tile::AllocOp>()) {
     auto load = allocation.getInitial() ? allocation.getInitial().getDefiningOp<tt::LoadOp>() : tt::LoadOp();
-    if (!load || load->getBlock() != loop.getBody() || !load->hasOneUse() || !is_zero(load.getOther())) continue;
+    if (!load || load->getBlock() != loop.getBody() || !load->hasOneUse() || !gives_zero_outside(load)) continue;
     if (!feeds_product(allocation)) continue;
     if (int width = copy_width(load, allocation, axis_info, capability)) feeds.push_back({load, allocation, width});
   }

@@ -17,6 +17,7 @@
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/IR/Builders.h>
 
+#include "compiler/gpu/dot_plan.hpp"
 #include "compiler/gpu/gpu.hpp"
 
 namespace teeny::compiler::gpu {
@@ -125,11 +126,6 @@ class BarrierInserter {
     pending.fenced.clear();
   }
 
-  bool reads_beside_lanes(Operation& operation) const {
-    auto product = dyn_cast<tile::MmaOp>(operation);
-    const MatrixUnit* unit = product ? capability_.unit(product.getUnit()) : nullptr;
-    return unit && unit->form == MatrixUnit::Form::memory;
-  }
 
   // What the end of an iteration leaves pending is there at the start of the next.
   void visit_for(scf::ForOp loop, Pending& pending) {
@@ -161,7 +157,8 @@ class BarrierInserter {
     for (const GlobalAccess& now : before.global)
       for (const GlobalAccess& earlier : pending.global) global |= conflicts(earlier, now);
     OpBuilder builder(&operation);
-    const bool beside = reads_beside_lanes(operation);
+    auto product = dyn_cast<tile::MmaOp>(operation);
+    const bool beside = product && is_beside_lanes(product, capability_);
     if (beside) {
       bool unfenced = false;
       for (const SharedAccess& now : before.shared) {
@@ -186,7 +183,7 @@ class BarrierInserter {
     auto offsets = operation.getAttrOfType<DenseI64ArrayAttr>(scratch_offsets_attribute);
     if (offsets && !offsets.empty()) pass_shared(pending);
     if (isa<tile::CopyInOp>(operation)) std::swap(before.shared, before.on_the_way);
-    if (beside && cast<tile::MmaOp>(operation).getAsync()) std::swap(before.shared, before.being_read);
+    if (beside && product.getAsync()) std::swap(before.shared, before.being_read);
     for (const SharedAccess& now : before.shared)
       if (now.writes) before.unfenced.push_back(now);
     pending.join(before);

@@ -18,7 +18,7 @@ class PlacedOperand {
   // `own`: the operand's dimension that is the result's. The fragments of the result's registers and the groups of warps
   // stand along it as `accumulators` says.
   PlacedOperand(Emitter &emitter, Value memory, unsigned own, const MatrixUnit &unit, const LinearLayout &accumulators)
-      : emitter_(emitter), array_(emitter.memory(memory)), own_(own) {
+      : emitter_(emitter), array_(emitter.memory(memory)) {
     const tile::MemType type = cast<tile::MemType>(memory.getType());
     const int64_t bytes = element_bytes(type.getElement());
     swizzle = type.getEncoding().getSwizzle();
@@ -58,7 +58,6 @@ class PlacedOperand {
  private:
   Emitter &emitter_;
   SharedArray &array_;
-  unsigned own_;
   int fragment_bits_ = 0;
   LinearLayout places_;  // register (fragment, then step), warp -> offset
 };

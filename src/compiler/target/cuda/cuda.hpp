@@ -32,7 +32,8 @@ std::vector<gpu::MatrixUnit> matrix_units(const Architecture& architecture);  //
 // LLVM IR of a kernel: one function of the kernel calling convention. Throws teeny::Error (unsupported) for an operation
 // that the architecture has no way to run.
 std::unique_ptr<llvm::Module> emit_llvm(mlir::func::FuncOp kernel, const Architecture& architecture,
-                                        const gpu::GpuOptions& options, llvm::LLVMContext& context);
+                                        const gpu::Capability& capability, const gpu::GpuOptions& options,
+                                        llvm::LLVMContext& context);
 // `ptx`: the version of PTX to write, 80 for 8.0.
 std::unique_ptr<llvm::TargetMachine> make_target_machine(const Architecture& architecture, int ptx,
                                                          const gpu::GpuOptions& options);

@@ -1,6 +1,7 @@
 // The state of one kernel's emission. Methods stand in files by subject: emit_llvm.cpp (function, control flow,
 // arithmetic), emit_memory.cpp (global and shared memory, atomics), emit_lanes.cpp (ids, shuffles, barriers),
-// emit_matrix.cpp (matrix units, copies beside a lane), emit_matrix_async.cpp (products beside a warp), emit_message.cpp (device_print, device_assert).
+// emit_matrix.cpp (matrix units, copies beside a lane), emit_matrix_async.cpp (products beside a warp), emit_message.cpp
+// (device_print, device_assert).
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -20,8 +21,10 @@ inline std::string_view ptx_type(std::string_view name) { return name == "i8" ? 
 
 class CudaEmitter {
  public:
-  CudaEmitter(llvm::Module& module, const Architecture& architecture, const gpu::GpuOptions& options)
-      : module_(module), context_(module.getContext()), builder_(context_), architecture_(architecture), approximate_(options.approximate) {
+  CudaEmitter(llvm::Module& module, const Architecture& architecture, const gpu::Capability& capability,
+              const gpu::GpuOptions& options)
+      : module_(module), context_(module.getContext()), builder_(context_), architecture_(architecture),
+        capability_(capability), approximate_(options.approximate) {
     arithmetic_.contract = options.contract;
   }
 
@@ -88,6 +91,8 @@ class CudaEmitter {
   bool emit_matrix(mlir::Operation& operation);
   void emit_matrix_load(thread::MatrixLoadOp load);
   void emit_mma(thread::MmaOp product);
+  // The row of the matrix table; refuses the product where there is none.
+  const gpu::MatrixUnit& unit_of(mlir::Operation* product, llvm::StringRef name) const;
   void emit_copy_async(thread::CopyAsyncOp copy);
 
   // ---- emit_matrix_async.cpp
@@ -108,6 +113,7 @@ class CudaEmitter {
   llvm::LLVMContext& context_;
   cpu::Builder builder_;
   const Architecture& architecture_;
+  const gpu::Capability& capability_;
   const bool approximate_;
   cpu::CpuOptions arithmetic_;
   llvm::Function* function_ = nullptr;

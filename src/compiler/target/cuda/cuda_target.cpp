@@ -1,5 +1,4 @@
 // Architectures, the LLVM back end, and the target as the pipeline sees it.
-#include <chrono>
 #include <mutex>
 
 #include <llvm/MC/TargetRegistry.h>
@@ -60,24 +59,17 @@ class CudaTarget final : public GpuTarget {
   GpuProgram finish(mlir::ModuleOp, mlir::func::FuncOp kernel, const gpu::GpuOptions& options, bool want_llvm,
                     bool want_assembly) const override {
     GpuProgram program;
-    const auto timed = [&](const char* phase, auto&& work) {
-      const auto start = std::chrono::steady_clock::now();
-      auto result = work();
-      const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
-      program.phases.emplace_back(phase, spent.count());
-      return result;
-    };
     llvm::LLVMContext context;
     const int ptx = ptx_version(kernel, architecture_);
     auto machine = make_target_machine(architecture_, ptx, options);
-    auto module = timed("emit", [&] { return emit_llvm(kernel, architecture_, options, context); });
+    auto module = program.timed("emit", [&] { return emit_llvm(kernel, architecture_, capability_, options, context); });
     module->setTargetTriple(machine->getTargetTriple());
     module->setDataLayout(machine->createDataLayout());
-    timed("optimise", [&] { return optimise(*module, *machine), 0; });
+    program.timed("optimise", [&] { return optimise(*module, *machine), 0; });
     if (want_llvm) program.llvm_text = text_of(*module);
     // Straight-line strength reduction looks at all pairs of a block's additions and products: nine tenths of the time for
     // a large block. Addresses come with their common parts kept apart already.
-    const auto text = timed("codegen", [&] {
+    const auto text = program.timed("codegen", [&] {
       return generate(*module, *machine, llvm::CodeGenFileType::AssemblyFile, {"slsr"});
     });
     if (want_assembly) program.assembly = text.str().str();

@@ -16,8 +16,7 @@ llvm::BasicBlock* CudaEmitter::block(const char* name) { return llvm::BasicBlock
 void CudaEmitter::emit_kernel(mlir::func::FuncOp kernel, const gpu::GpuOptions& options) {
   llvm::SmallVector<llvm::Type*> parameters;
   for (mlir::Type type : kernel.getArgumentTypes()) parameters.push_back(type_of(type));
-  const bool messages = kernel.walk([](thread::MessageOp) { return mlir::WalkResult::interrupt(); }).wasInterrupted();
-  if (messages) parameters.push_back(builder_.getInt64Ty());
+  if (has_messages(kernel)) parameters.push_back(builder_.getInt64Ty());
   auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context_), parameters, false);
   function_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, kernel.getName(), module_);
   function_->setCallingConv(llvm::CallingConv::PTX_Kernel);
@@ -168,9 +167,10 @@ void CudaEmitter::emit_if(mlir::scf::IfOp branch) {
 }
 
 std::unique_ptr<llvm::Module> emit_llvm(mlir::func::FuncOp kernel, const Architecture& architecture,
-                                        const gpu::GpuOptions& options, llvm::LLVMContext& context) {
+                                        const gpu::Capability& capability, const gpu::GpuOptions& options,
+                                        llvm::LLVMContext& context) {
   auto module = std::make_unique<llvm::Module>(kernel.getName(), context);
-  CudaEmitter(*module, architecture, options).emit_kernel(kernel, options);
+  CudaEmitter(*module, architecture, capability, options).emit_kernel(kernel, options);
   return module;
 }
 

@@ -53,12 +53,15 @@ void CudaEmitter::emit_matrix_load(thread::MatrixLoadOp load) {
   unpack(load.getValues(), words);
 }
 
+const gpu::MatrixUnit& CudaEmitter::unit_of(mlir::Operation* product, llvm::StringRef name) const {
+  const gpu::MatrixUnit* unit = capability_.unit(name);
+  if (!unit) cpu::refuse(product, "this architecture has no matrix unit " + name.str(), "compile for another one");
+  return *unit;
+}
+
 void CudaEmitter::emit_mma(thread::MmaOp product) {
-  const auto units = matrix_units(architecture_);
-  const auto unit = llvm::find_if(units, [&](const gpu::MatrixUnit& row) { return row.name == product.getUnit(); });
-  if (unit == units.end())
-    cpu::refuse(product, "this architecture has no matrix unit " + product.getUnit().str(), "compile for another one");
-  const char letter = unit->accumulator == "f32" ? 'f' : 'r';
+  const gpu::MatrixUnit& unit = unit_of(product, product.getUnit());
+  const char letter = unit.accumulator == "f32" ? 'f' : 'r';
   const auto words = [&](mlir::ValueRange values) { return pack(values, words_of(bits_of(values[0].getType()), values.size())); };
   llvm::SmallVector<llvm::Value*> operands = words(product.getA());
   const unsigned of_a = operands.size(), sums = product.getAccumulators().size();
@@ -66,9 +69,9 @@ void CudaEmitter::emit_mma(thread::MmaOp product) {
   const unsigned of_b = operands.size() - of_a;
   for (mlir::Value sum : product.getAccumulators()) operands.push_back(value(sum));
   unsigned next = 0;
-  std::string text = "mma.sync.aligned.m" + std::to_string(unit->m) + "n" + std::to_string(unit->n) + "k" +
-                     std::to_string(unit->k) + ".row.col.";
-  for (std::string_view type : {unit->accumulator, unit->operand, unit->operand, unit->accumulator})
+  std::string text = "mma.sync.aligned.m" + std::to_string(unit.m) + "n" + std::to_string(unit.n) + "k" +
+                     std::to_string(unit.k) + ".row.col.";
+  for (std::string_view type : {unit.accumulator, unit.operand, unit.operand, unit.accumulator})
     (text += ptx_type(type)) += '.';
   text.back() = ' ';
   for (unsigned count : {sums, of_a, of_b, sums}) text += registers(next, count) + ", ";

@@ -67,16 +67,13 @@ llvm::Value* CudaEmitter::descriptor(mlir::Value array, mlir::Value index, std::
 }
 
 void CudaEmitter::emit_mma_async(thread::MmaAsyncOp product) {
-  const auto units = matrix_units(architecture_);
-  const auto unit = llvm::find_if(units, [&](const gpu::MatrixUnit& row) { return row.name == product.getUnit(); });
-  if (unit == units.end())
-    cpu::refuse(product, "this architecture has no matrix unit " + product.getUnit().str(), "compile for another one");
+  const gpu::MatrixUnit& unit = unit_of(product, product.getUnit());
   const std::int64_t bytes = bits_of(product.getBArray().getType().getElement()) / 8;
   const std::size_t sums = product.getAccumulators().size();
   std::size_t next = 2 * sums;  // tied inputs have numbers of their own
-  std::string text = "{ .reg .pred p; setp.ne.b32 p, 1, 0; wgmma.mma_async.sync.aligned.m" + std::to_string(unit->m) +
-                     "n" + std::to_string(unit->n) + "k" + std::to_string(unit->k) + ".";
-  for (std::string_view type : {unit->accumulator, unit->operand, unit->operand}) (text += ptx_type(type)) += '.';
+  std::string text = "{ .reg .pred p; setp.ne.b32 p, 1, 0; wgmma.mma_async.sync.aligned.m" + std::to_string(unit.m) +
+                     "n" + std::to_string(unit.n) + "k" + std::to_string(unit.k) + ".";
+  for (std::string_view type : {unit.accumulator, unit.operand, unit.operand}) (text += ptx_type(type)) += '.';
   text.back() = ' ';
   text += "{";
   for (std::size_t i = 0; i < sums; ++i) text += (i ? ", $" : "$") + std::to_string(i);
@@ -95,8 +92,8 @@ void CudaEmitter::emit_mma_async(thread::MmaAsyncOp product) {
   inputs.push_back(descriptor(product.getBArray(), product.getBIndex(), product.getBOffset(),
                               descriptor_of(product.getBSwizzle(), product.getBPanel() * bytes, product.getBTransposed())));
   text += ", $" + std::to_string(next) + ", p";
-  if (unit->accumulator != "i32") text += ", 1, 1";
-  if (unit->transposed_b) {
+  if (unit.accumulator != "i32") text += ", 1, 1";
+  if (unit.transposed_b) {
     if (product.getAArray()) text += product.getATransposed() ? ", 1" : ", 0";
     text += product.getBTransposed() ? ", 1" : ", 0";
   }

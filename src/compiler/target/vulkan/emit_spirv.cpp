@@ -87,8 +87,7 @@ Value VulkanEmitter::builtin(spirv::BuiltIn kind, Type type) {
 // ---- arguments
 
 unsigned argument_words(func::FuncOp kernel) {
-  const bool messages = kernel.walk([](thread::MessageOp) { return WalkResult::interrupt(); }).wasInterrupted();
-  return kernel.getNumArguments() + (messages ? 1 : 0);
+  return kernel.getNumArguments() + (has_messages(kernel) ? 1 : 0);
 }
 
 void VulkanEmitter::load_argument_words(unsigned count, llvm::SmallVectorImpl<Value>& words) {

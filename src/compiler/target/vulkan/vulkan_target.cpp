@@ -1,6 +1,4 @@
 // What a Vulkan device can do, and the target as the pipeline sees it.
-#include <chrono>
-
 #include <llvm/Support/raw_ostream.h>
 #include <mlir/Dialect/SPIRV/IR/SPIRVDialect.h>
 #include <mlir/IR/Verifier.h>
@@ -27,17 +25,10 @@ class VulkanTarget final : public GpuTarget {
   GpuProgram finish(mlir::ModuleOp, mlir::func::FuncOp kernel, const gpu::GpuOptions& options, bool,
                     bool want_assembly) const override {
     GpuProgram program;
-    const auto timed = [&](const char* name, auto&& work) {
-      const auto start = std::chrono::steady_clock::now();
-      auto result = work();
-      const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
-      program.phases.emplace_back(name, spent.count());
-      return result;
-    };
     kernel.getContext()->loadDialect<mlir::spirv::SPIRVDialect>();
-    auto module = timed("spirv", [&] { return emit_spirv(kernel, features_, options); });
+    auto module = program.timed("spirv", [&] { return emit_spirv(kernel, features_, options); });
     llvm::SmallVector<std::uint32_t> words;
-    const bool written = timed("serialise", [&] {
+    const bool written = program.timed("serialise", [&] {
       return mlir::succeeded(mlir::verify(*module)) && mlir::succeeded(mlir::spirv::serialize(*module, words));
     });
     if (!written) throw Error(ErrorCode::compile_failed, "compile: the kernel's SPIR-V could not be written");
