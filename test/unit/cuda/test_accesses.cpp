@@ -87,9 +87,9 @@ TEST_P(AtomicsOf, FloatsAreOneInstructionOrALoop) {
 TEST(Products, OfHopperReadSharedMemory) {
   const teeny::kernels::MatMul<> kernel{.BM = 128, .BN = 128, .BK = 64};
   const auto recorded = teeny::record<teeny::half, teeny::half>(kernel);
-  CompileOutput output = compile_for(*recorded, "cuda:sm_90a+wgmma");
+  CompileOutput output = compile_for(*recorded, "cuda:sm_90a");
   ASSERT_TRUE(output.ok) << errors_of(output);
-  output = compile_for(*recorded, "cuda:sm_90a+wgmma", output.relevant_facts);
+  output = compile_for(*recorded, "cuda:sm_90a", output.relevant_facts);
   ASSERT_TRUE(output.ok) << errors_of(output);
   const std::string ptx = ptx_of(output);
   EXPECT_NE(ptx.find("wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16"), std::string::npos) << ptx;

@@ -12,7 +12,7 @@ namespace {
 
 std::vector<MatrixUnit> units() {
   std::vector<MatrixUnit> all;
-  for (const char* name : {"sm_75", "sm_90a+wgmma"})
+  for (const char* name : {"sm_75", "sm_90a"})
     for (MatrixUnit& unit : cuda::matrix_units(cuda::architecture_of(name))) all.push_back(std::move(unit));
   return all;
 }

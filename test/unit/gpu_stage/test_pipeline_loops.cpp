@@ -1,32 +1,15 @@
 // Loads that run ahead of products, and those that may not.
-#include <gtest/gtest.h>
-#include <mlir/Dialect/SCF/IR/SCF.h>
-#include <mlir/IR/Verifier.h>
-#include <mlir/Parser/Parser.h>
-
-#include "compiler/gpu/gpu.hpp"
-#include "compiler/target/cuda/cuda.hpp"
-#include "compiler/transforms/passes.hpp"
+#include "gpu_stage/staging.hpp"
 
 namespace teeny::compiler::gpu {
 namespace {
 
-using namespace mlir;
-
-class Pipeline : public testing::Test {
+class Pipeline : public Staging {
  protected:
-  Pipeline() : context_(registry()) {}
-  static DialectRegistry registry() {
-    DialectRegistry registry;
-    register_dialects(registry);
-    registry.insert<tile::TileDialect, thread::ThreadDialect>();
-    return registry;
-  }
-
   // c = a b over tiles of 64 x 32 and 32 x 64 that lie one after the other; `load` follows the pointers
   // of b's load in the text, `more` stands at the end of the body, `index` is the number of the tile.
   void stage(const GpuOptions& options, const std::string& load = "", const std::string& more = "",
-             const std::string& attributes = "", const std::string& index = "%i", const Capability& capability = hopper()) {
+             const std::string& attributes = "", const std::string& index = "%i", const Capability& capability = ampere()) {
     const std::string text = R"(
 module { tt.func public @f(%a: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %b: !tt.ptr<f16> {tt.divisibility = 16 : i32},
                            %c: !tt.ptr<f32> {tt.divisibility = 16 : i32}, %table: !tt.ptr<i32>, %n: i32) {
@@ -63,37 +46,9 @@ module { tt.func public @f(%a: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %b: !t
   tt.store %pc, %sum : tensor<64x64x!tt.ptr<f32>>
   tt.return
 } })";
-    module_ = parseSourceString<ModuleOp>(text, &context_);
-    ASSERT_TRUE(module_);
-    function_ = *module_->getOps<tt::FuncOp>().begin();
-    ASSERT_TRUE(succeeded(assign_layouts(function_, capability, options)));
-    ASSERT_TRUE(succeeded(pipeline_loops(function_, capability, options)));
-    ASSERT_TRUE(succeeded(verify(*module_)));
-    ASSERT_TRUE(succeeded(verify_form(function_, Form::staged, capability)));
+    stage_text(text, options, capability);
   }
 
-  static Capability hopper() { return cuda::capability_of(cuda::architecture_of("sm_90a")); }
-
-  template <class Op>
-  int count(Operation* within = nullptr) {
-    int number = 0;
-    (within ? within : function_.getOperation())->walk([&](Op) { ++number; });
-    return number;
-  }
-  scf::ForOp loop() {
-    scf::ForOp found;
-    function_.walk([&](scf::ForOp loop) { found = loop; });
-    return found;
-  }
-  int64_t buffers() {
-    int64_t most = 0;
-    function_.walk([&](tile::AllocOp allocation) { most = std::max(most, allocation.getType().getBuffers()); });
-    return most;
-  }
-
-  MLIRContext context_;
-  OwningOpRef<ModuleOp> module_;
-  tt::FuncOp function_;
 };
 
 TEST_F(Pipeline, CopiesRunAheadByTheStages) {
@@ -104,6 +59,21 @@ TEST_F(Pipeline, CopiesRunAheadByTheStages) {
   EXPECT_EQ(count<tile::WaitOp>(loop()), 1);
   loop().walk([](tile::WaitOp wait) { EXPECT_EQ(wait.getPending(), 2u); });
   function_.walk([](tile::CopyInOp copy) { EXPECT_EQ(copy.getWidth(), 16u); });
+  ASSERT_TRUE(succeeded(allocate_shared(function_, ampere())));
+  ASSERT_TRUE(succeeded(insert_barriers(function_, ampere())));
+  EXPECT_EQ(count<tile::BarrierOp>(loop()), 1);
+}
+
+// The ring is a turn shorter: what is copied into was read by the product before the last one.
+TEST_F(Pipeline, ProductsBesideTheLanesAreWaitedForATurnLater) {
+  stage({.stages = 4}, "", "", "", "%i", hopper());
+  EXPECT_EQ(buffers(), 4);
+  EXPECT_EQ(count<tile::CopyInOp>(), 2 * 3);
+  EXPECT_EQ(count<tile::CopyInOp>(loop()), 2);
+  loop().walk([](tile::WaitOp wait) { EXPECT_EQ(wait.getPending(), 1u); });
+  loop().walk([](tile::MmaOp product) { EXPECT_TRUE(product.getAsync()); });
+  EXPECT_EQ(count<tile::MmaWaitOp>(), 2);
+  loop().walk([](tile::MmaWaitOp wait) { EXPECT_EQ(wait.getPending(), 1u); });
   ASSERT_TRUE(succeeded(allocate_shared(function_, hopper())));
   ASSERT_TRUE(succeeded(insert_barriers(function_, hopper())));
   EXPECT_EQ(count<tile::BarrierOp>(loop()), 1);
@@ -120,7 +90,7 @@ TEST_F(Pipeline, OneStageIsAsWritten) {
 }
 
 TEST_F(Pipeline, StagesFitSharedMemory) {
-  Capability small = hopper();
+  Capability small = ampere();
   small.shared_bytes = 20000;  // two buffers of both operands, 8192 bytes each pair, but not three
   stage({.stages = 4}, "", "", "", "%i", small);
   EXPECT_EQ(buffers(), 2);

@@ -43,9 +43,9 @@ llvm::DenseSet<unsigned> used_values(scf::ForOp loop) {
 
 }  // namespace
 
-void drop_unused_carried_values(scf::ForOp loop) {
+scf::ForOp drop_unused_carried_values(scf::ForOp loop) {
   const llvm::DenseSet<unsigned> used = used_values(loop);
-  if (used.size() == loop.getNumRegionIterArgs()) return;
+  if (used.size() == loop.getNumRegionIterArgs()) return loop;
   SmallVector<Value> kept, yielded;
   for (unsigned index = 0; index < loop.getNumRegionIterArgs(); ++index)
     if (used.contains(index)) kept.push_back(loop.getInitArgs()[index]);
@@ -69,6 +69,7 @@ void drop_unused_carried_values(scf::ForOp loop) {
   for (unsigned index = 0; index < loop.getNumResults(); ++index)
     if (used.contains(index)) loop.getResult(index).replaceAllUsesWith(made.getResult(next++));
   loop.erase();
+  return made;
 }
 
 }  // namespace teeny::compiler::gpu

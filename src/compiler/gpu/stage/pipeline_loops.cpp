@@ -13,7 +13,8 @@
 // Where the unit runs beside the lanes and a product is only summed from turn to turn, it is waited for a turn later:
 //   for i { wait until group i has come; begin acc = mma (buffer i mod S) …; copy p(i + S - 2) into buffer (i - 2) mod S;
 //           wait for the mma of turn i - 1 }
-// The barrier of turn i then tells that the product of turn i - 2 has been computed by all warps.
+// The barrier of turn i then tells that the product of turn i - 2 has been computed by all warps. Where one product takes
+// what another one gives, overlap_products.hpp says what becomes of them, with the same distance.
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/SCF/IR/SCF.h>
 #include <mlir/IR/IRMapping.h>
@@ -24,6 +25,7 @@
 #include "compiler/gpu/gpu.hpp"
 #include "compiler/gpu/pad.hpp"
 #include "compiler/gpu/stage/carried_values.hpp"
+#include "compiler/gpu/stage/overlap_products.hpp"
 
 namespace teeny::compiler::gpu {
 
@@ -59,6 +61,8 @@ struct Products {
   std::vector<tile::MmaOp> operations;  // in order
   bool beside_lanes = false;            // some unit reads memory itself
   bool run_on = false;                  // all of them may be waited for a turn later
+  Operation *overlapping = nullptr;     // the last early one, where late ones run beside the next turn
+  bool last_longer() const { return run_on || overlapping; }  // what they read is read a turn longer
 };
 
 // Whether nothing but the next turn's product takes the result, and nothing writes the operands meanwhile.
@@ -85,14 +89,16 @@ Products products_of(scf::ForOp loop, ArrayRef<Feed> feeds, const Capability &ca
     products.run_on &= beside && product->getBlock() == loop.getBody() && may_run_on(product, loop, feeds);
     products.operations.push_back(product);
   });
+  if (!products.run_on)
+    if (OverlapPlan plan = plan_overlap(loop, capability); !plan.empty()) products.overlapping = plan.early.back();
   return products;
 }
 
 class Pipeliner {
  public:
-  Pipeliner(scf::ForOp loop, int stages, Products products)
-      : loop_(loop), stages_(stages), ahead_turns_(products.run_on ? stages - 2 : stages - 1), products_(std::move(products)),
-        builder_(loop), location_(loop.getLoc()) {}
+  Pipeliner(scf::ForOp loop, int stages, Products products, const Capability &capability)
+      : loop_(loop), stages_(stages), ahead_turns_(products.last_longer() ? stages - 2 : stages - 1),
+        products_(std::move(products)), capability_(capability), builder_(loop), location_(loop.getLoc()) {}
 
   // Null where a load depends on other loads or effects of the loop.
   bool run(std::vector<Feed> feeds) {
@@ -214,7 +220,8 @@ class Pipeliner {
     tile::WaitOp::create(builder_, location_, tile::TokenType::get(loop_.getContext()), ValueRange(), ahead_turns_ - 1);
     if (products_.beside_lanes) tile::FenceOp::create(builder_, location_);
     Value read = arguments.back();
-    if (products_.run_on) builder_.setInsertionPointAfter(products_.operations.back());
+    if (products_.last_longer())
+      builder_.setInsertionPointAfter(products_.overlapping ? products_.overlapping : products_.operations.back().getOperation());
     Value variable = loop_.getInductionVar();
     Value distance = arith::MulIOp::create(builder_, location_, loop_.getStep(), number_of(variable.getType(), ahead_turns_));
     Value later = arith::AddIOp::create(builder_, location_, variable, distance);
@@ -228,7 +235,8 @@ class Pipeliner {
     if (products_.run_on) let_products_run();
     builder_.setInsertionPointAfter(loop_);
     tile::WaitOp::create(builder_, location_, tile::TokenType::get(loop_.getContext()), ValueRange(), 0);
-    drop_unused_carried_values(loop_);
+    loop_ = drop_unused_carried_values(loop_);
+    if (products_.overlapping) overlap_products(loop_, plan_overlap(loop_, capability_));
   }
 
   // The number of the buffer `distance` (below the ring's size) behind `number`.
@@ -274,6 +282,7 @@ class Pipeliner {
   scf::ForOp loop_;
   const int stages_, ahead_turns_;
   Products products_;
+  const Capability &capability_;
   OpBuilder builder_;
   Location location_;
   std::vector<Feed> feeds_;
@@ -313,32 +322,58 @@ int64_t bytes_of(tile::AllocOp allocation) {
   return allocation.getType().all_elements() * element_bytes(allocation.getType().getElement());
 }
 
+struct Plan {
+  scf::ForOp loop;
+  std::vector<Feed> feeds;
+  int64_t memory = 0;  // bytes needed while the loop runs, the feeds' with one buffer each
+  int64_t of_feeds = 0;
+  SmallVector<unsigned> around;  // plans of loops around or inside this one
+
+  Plan(scf::ForOp loop, std::vector<Feed> feeds, tt::FuncOp function, const Capability &capability)
+      : loop(loop), feeds(std::move(feeds)) {
+    for (const Feed &feed : this->feeds) of_feeds += bytes_of(feed.allocation);
+    function.walk([&](tile::AllocOp allocation) {
+      if (loop->isAncestor(allocation) || allocation->getParentRegion()->isAncestor(loop->getParentRegion()))
+        memory += bytes_of(allocation);
+    });
+    int64_t scratch = 0;
+    loop->walk([&](Operation *operation) {
+      int64_t bytes = 0;
+      for (const Scratch &part : scratch_of(operation, capability)) bytes += part.elements * element_bytes(part.element);
+      scratch = std::max(scratch, bytes);
+    });
+    memory += 2 * scratch;  // that of one operation may still be read where the next one's is written
+  }
+};
+
+// As deep as asked for and as memory lets it be.
+int stages_of(const Plan &plan, const Products &products, const Capability &capability, const GpuOptions &options) {
+  auto own = scf::ForOp(plan.loop)->getAttrOfType<IntegerAttr>("tt.num_stages");
+  int stages = own ? int(own.getInt()) : options.stages ? options.stages : products.run_on ? 4 : 3;
+  while (stages > 1 && plan.memory + (stages - 1) * plan.of_feeds > capability.shared_bytes) --stages;
+  return stages;
+}
+
 }  // namespace
 
 LogicalResult pipeline_loops(tt::FuncOp function, const Capability &capability, const GpuOptions &options) {
   if (!capability.has_copy_async()) return success();
   AxisInfoAnalysis axis_info(function);
-  struct Plan {
-    scf::ForOp loop;
-    std::vector<Feed> feeds;
-  };
   std::vector<Plan> plans;
-  int64_t others = 0;  // bytes of what is not staged
   function.walk([&](scf::ForOp loop) {
-    if (auto feeds = feeds_of(loop, axis_info, capability); !feeds.empty()) plans.push_back({loop, std::move(feeds)});
+    if (auto feeds = feeds_of(loop, axis_info, capability); !feeds.empty())
+      plans.emplace_back(loop, std::move(feeds), function, capability);
   });
-  function.walk([&](tile::AllocOp allocation) { others += bytes_of(allocation); });
+  for (Plan &plan : plans)
+    for (auto [number, other] : llvm::enumerate(plans))
+      if (&other != &plan && (plan.loop->isAncestor(other.loop) || other.loop->isAncestor(plan.loop))) plan.around.push_back(number);
   for (Plan &plan : plans) {
-    auto own = plan.loop->getAttrOfType<IntegerAttr>("tt.num_stages");
     Products products = products_of(plan.loop, plan.feeds, capability);
-    int stages = own ? int(own.getInt()) : options.stages ? options.stages : products.run_on ? 4 : 3;
-    int64_t bytes = 0;
-    for (Feed &feed : plan.feeds) bytes += bytes_of(feed.allocation);
-    // As deep as memory lets it.
-    while (stages > 1 && others + (stages - 1) * bytes > capability.shared_bytes) --stages;
+    const int stages = stages_of(plan, products, capability, options);
     if (stages < 2) continue;
-    products.run_on &= stages > 2;
-    if (Pipeliner(plan.loop, stages, std::move(products)).run(plan.feeds)) others += (stages - 1) * bytes;
+    if (stages == 2) products.run_on = false, products.overlapping = nullptr;
+    if (!Pipeliner(plan.loop, stages, std::move(products), capability).run(plan.feeds)) continue;
+    for (unsigned other : plan.around) plans[other].memory += (stages - 1) * plan.of_feeds;
   }
   return success();
 }

@@ -11,16 +11,13 @@
 
 namespace teeny::compiler::cuda {
 
-// One architecture: "sm_90a" is 9.0 with the instructions that only it has. "sm_90a+wgmma" is the same with the matrix units
-// that read shared memory beside the warps, which are asked for by name: they have been simulated and assembled, and not
-// yet run on a card.
+// One architecture: "sm_90a" is 9.0 with the instructions that only it has.
 struct Architecture {
   std::string name;           // LLVM's and ptxas's: "sm_90a"
   int number = 0;             // 90
   int ptx = 0;                // the lowest version of PTX that knows it: 80 is 8.0
   std::int64_t shared_bytes;  // that one program may use
-  bool wgmma = false;
-  std::string text() const { return name + (wgmma ? "+wgmma" : ""); }  // as targets name it
+  bool wgmma = false;         // matrix units that read shared memory, beside the warps
 };
 
 // Throws teeny::Error (invalid_argument) that lists the architectures known.

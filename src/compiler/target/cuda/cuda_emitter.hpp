@@ -100,8 +100,9 @@ class CudaEmitter {
   void emit_mma_async(thread::MmaAsyncOp product);
   void emit_mma_wait(thread::MmaWaitOp wait);
   void emit_order(const char* text);
-  void emit_on_accumulators(mlir::ValueRange accumulators, mlir::ValueRange results, const std::string& text,
-                            llvm::ArrayRef<llvm::Value*> inputs);
+  void emit_mma_begin(thread::MmaBeginOp begin);
+  llvm::SmallVector<llvm::Value*> emit_in_registers(llvm::ArrayRef<llvm::Value*> values, const std::string& text,
+                                                    llvm::ArrayRef<llvm::Value*> inputs);
   // Of what stands at array[index + offset], with the given constant part.
   llvm::Value* descriptor(mlir::Value array, mlir::Value index, std::int64_t offset, std::uint64_t constant);
 
@@ -126,6 +127,12 @@ class CudaEmitter {
     unsigned index = 0;
   };
   llvm::DenseMap<llvm::Value*, Part> parts_;
+  // Registers of the products from a thread.mma_begin to its commit: words of operands by their first scalar, and sums.
+  struct MatrixGroup {
+    llvm::DenseMap<mlir::Value, llvm::SmallVector<llvm::Value*>> words;
+    llvm::DenseMap<mlir::Value, llvm::Value*> sums;
+  };
+  MatrixGroup group_;
 };
 
 }  // namespace teeny::compiler::cuda

@@ -20,7 +20,7 @@ constexpr std::int64_t kibibyte = 1024;
 const Architecture architectures[] = {
     {"sm_75", 75, 63, 64 * kibibyte},    {"sm_80", 80, 70, 163 * kibibyte},   {"sm_86", 86, 71, 99 * kibibyte},
     {"sm_87", 87, 74, 163 * kibibyte},   {"sm_89", 89, 78, 99 * kibibyte},    {"sm_90", 90, 78, 227 * kibibyte},
-    {"sm_90a", 90, 80, 227 * kibibyte},  {"sm_90a", 90, 80, 227 * kibibyte, true},
+    {"sm_90a", 90, 80, 227 * kibibyte, true},
     {"sm_100a", 100, 86, 227 * kibibyte}, {"sm_103a", 103, 88, 227 * kibibyte},
     {"sm_110a", 110, 90, 227 * kibibyte}, {"sm_120a", 120, 87, 99 * kibibyte}, {"sm_121a", 121, 88, 99 * kibibyte}};
 
@@ -89,8 +89,8 @@ class CudaTarget final : public GpuTarget {
 const Architecture& architecture_of(std::string_view name) {
   std::string known;
   for (const Architecture& architecture : architectures) {
-    if (architecture.text() == name) return architecture;
-    known += (known.empty() ? "cuda:" : ", cuda:") + architecture.text();
+    if (architecture.name == name) return architecture;
+    known += (known.empty() ? "cuda:" : ", cuda:") + architecture.name;
   }
   throw Error(ErrorCode::invalid_argument, "target: names an architecture; got 'cuda:" + std::string(name) +
                                                "', expected one of " + known +
@@ -99,7 +99,7 @@ const Architecture& architecture_of(std::string_view name) {
 
 gpu::Capability capability_of(const Architecture& architecture) {
   gpu::Capability capability;
-  capability.target = "cuda:" + architecture.text();
+  capability.target = "cuda:" + architecture.name;
   capability.shared_bytes = architecture.shared_bytes;
   capability.exact.truncates_to_bf16 = false;  // narrowed by integer arithmetic, the same on every architecture
   capability.math.approximate = true;
