@@ -13,6 +13,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 #include <nlohmann/json.hpp>
 
@@ -89,16 +90,18 @@ Row layer_norm(const json& j, CompileOptions compile) {
   }};
 }
 
-// Sizes m, n, k; row-major operands, and a result of type Out.
+// Sizes m, n, k; row-major operands, with an epilogue the bias, and a result of type Out.
 template <class T, class Out, class Epilogue = teeny::kernels::Identity>
 Row matmul(const json& j, CompileOptions compile) {
   teeny::kernels::MatMul<Epilogue> kernel{.BM = j.at("BM"), .BN = j.at("BN"), .BK = j.at("BK"), .GROUP_M = j.value("GROUP_M", 1)};
   if (j.value("precision", "ieee") == "tf32") kernel.PRECISION = teeny::tl::Precision::tf32;
+  kernel.BIAS = !std::is_same_v<Epilogue, teeny::kernels::Identity>;
   return {[=](const Place& at, const std::uint64_t* p, const std::int64_t* sizes) {
     const std::int64_t m = sizes[0], n = sizes[1], k = sizes[2];
+    const std::uint64_t result = p[kernel.BIAS ? 3 : 2];
     teeny::launch(at.device, {blocks(n, kernel.BN), blocks(m, kernel.BM)}, options_of(at, compile), kernel,
-                  buffer<T>(at, p[0], m * k), buffer<T>(at, p[1], k * n), buffer<Out>(at, p[2], m * n),
-                  buffer<Out>(at, p[2], m * n), static_cast<int>(m), static_cast<int>(n), static_cast<int>(k),
+                  buffer<T>(at, p[0], m * k), buffer<T>(at, p[1], k * n), buffer<Out>(at, p[2], kernel.BIAS ? n : m * n),
+                  buffer<Out>(at, result, m * n), static_cast<int>(m), static_cast<int>(n), static_cast<int>(k),
                   static_cast<int>(k), static_cast<int>(n), static_cast<int>(n));
   }};
 }
