@@ -65,7 +65,7 @@ TEST_F(Overlap, TheLateProductRunsBesideTheNextTurn) {
   ASSERT_EQ(products.size(), 2u);
   EXPECT_TRUE(products[0].getAsync() && products[1].getAsync());
   EXPECT_TRUE(isa<BlockArgument>(products[1].getA())) << "of the turn before";
-  EXPECT_EQ(waits_of(loop()), (std::vector<unsigned>{1, 0}));
+  EXPECT_EQ(waits_of(loop()), (std::vector<unsigned>{0, 1}));
   EXPECT_EQ(count<tile::MmaOp>(), 4) << "the first early one and the last late one stand outside";
   ASSERT_TRUE(succeeded(allocate_shared(function_, hopper())));
   ASSERT_TRUE(succeeded(insert_barriers(function_, hopper())));

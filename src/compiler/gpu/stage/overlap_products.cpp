@@ -186,6 +186,7 @@ class Overlapper {
     IRMapping last;
     SmallVector<Value> results(loop_.getNumResults());
     map_turn(last, made.getResults(), results);
+    wait_for_late(last);
     for (auto [late, sum] : llvm::zip_equal(plan_.late, wait(make_late(last, true), 0))) results[late.carried] = sum;
     scf::YieldOp::create(builder_, location_, results);
     return made;
@@ -216,10 +217,18 @@ class Overlapper {
     values.map(loop_.getInductionVar(), made.getInductionVar());
     for (unsigned index = 0; index < own.size(); ++index)
       if (own[index]) values.map(loop_.getRegionIterArg(index), own[index]);
+    wait_for_late(before);
     make_early(values, [&] { late_sums = make_late(before, true); }, int(plan_.late.size()));
-    SmallVector<Value> carried = wait(late_sums, 0);
-    llvm::append_range(carried, carried_of(values));
-    scf::YieldOp::create(builder_, location_, carried);
+    llvm::append_range(late_sums, carried_of(values));
+    scf::YieldOp::create(builder_, location_, late_sums);
+  }
+
+  // Late products are waited for where the next turn starts: ptxas moves a wait at the end of a turn up, in front of what
+  // should run beside them.
+  void wait_for_late(IRMapping &values) {
+    SmallVector<Value> sums;
+    for (const LateProduct &late : plan_.late) sums.push_back(values.lookup(loop_.getRegionIterArg(late.carried)));
+    for (auto [late, waited] : llvm::zip_equal(plan_.late, wait(sums, 0))) values.map(loop_.getRegionIterArg(late.carried), waited);
   }
 
   scf::ForOp loop_;

@@ -28,8 +28,8 @@ OverlapPlan plan_overlap(mlir::scf::ForOp loop, const Capability &capability);
 // A loop
 //   for i { s = early(i); p = f(s); sums = late(g(sums, p)) }
 // becomes
-//   if any { s = early(0); p = f(s); for i from 1 { begin s = early(i); begin sums = late(g(sums, p)); p = f(wait s);
-//   wait sums }; sums = late(g(sums, p)) }
+//   if any { s = early(0); p = f(s); for i from 1 { wait sums; begin s = early(i); begin sums = late(g(sums, p)); p = f(wait s) }
+//   wait sums; sums = late(g(sums, p)) }
 // so that the unit computes the late products of one turn while the lanes compute f of the next. The late products' memory
 // must last a turn longer. Replaces the loop; returns the new one.
 mlir::scf::ForOp overlap_products(mlir::scf::ForOp loop, const OverlapPlan &plan);
