@@ -138,13 +138,21 @@ void wide_products(const Device& device, Verdict& verdict) {
     expect_same(verdict, device, {m / rows * (n / columns)}, kernel, a, b, c, m, n, k, k, n, n);
   }
   expect_same(verdict, device, {2, 4}, kernels::MatMulDescriptor{.BK = 64}, a, turned, c, m, n, k);
-  const int heads = 1, sequence = 128, head = 64;
-  const Buffer<D> q = input<D>(device, heads * sequence * head, 33), key = input<D>(device, heads * sequence * head, 34),
-                  v = input<D>(device, heads * sequence * head, 35);
-  Buffer<D> out = blank<D>(device, heads * sequence * head);
-  Buffer<float> lse = blank<float>(device, heads * sequence);
-  expect_same(verdict, device, {2, heads}, kernels::Attention{.BM = 64, .BN = 32, .HEAD = head, .CAUSAL = false}, q, key, v,
-              out, lse, sequence, 0.17f);
+}
+
+// One product's result in another, which runs beside the next turn: no turn, one, two and many of them, whole blocks and parts.
+template <class D>
+void wide_attention(const Device& device, Verdict& verdict) {
+  const int heads = 1, head = 64;
+  for (int sequence : {32, 64, 256, 200}) {
+    const Buffer<D> q = input<D>(device, heads * sequence * head, 33), key = input<D>(device, heads * sequence * head, 34),
+                    v = input<D>(device, heads * sequence * head, 35);
+    Buffer<D> out = blank<D>(device, heads * sequence * head);
+    Buffer<float> lse = blank<float>(device, heads * sequence);
+    for (bool causal : {false, true})
+      expect_same(verdict, device, {(sequence + 63) / 64, heads},
+                  kernels::Attention{.BM = 64, .BN = 32, .HEAD = head, .CAUSAL = causal}, q, key, v, out, lse, sequence, 0.17f);
+  }
 }
 
 template <class D>
@@ -206,6 +214,8 @@ void add_kernel_cases(Cases& cases) {
   cases.push_back({"kernel.products", products});
   cases.push_back({"kernel.wide_products.f16", wide_products<half>});
   cases.push_back({"kernel.wide_products.bf16", wide_products<bfloat16>});
+  cases.push_back({"kernel.wide_attention.f16", wide_attention<half>});
+  cases.push_back({"kernel.wide_attention.bf16", wide_attention<bfloat16>});
   cases.push_back({"kernel.descriptors.bf16", descriptors<bfloat16>});
   cases.push_back({"kernel.batch_and_int4", batch_and_int4});
   cases.push_back({"kernel.attention.f16",
