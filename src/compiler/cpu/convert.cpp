@@ -94,11 +94,11 @@ llvm::Value* round_to_odd(Builder& b, llvm::Value* value) {
 
 }  // namespace
 
-llvm::Value* narrow_float(Builder& b, llvm::Value* value, mlir::Type element) {
+llvm::Value* narrow_float(Builder& b, llvm::Value* value, mlir::Type element, bool converts_to_bf16) {
   if (value->getType()->getScalarType()->isDoubleTy()) value = round_to_odd(b, value);
-  if (element.isBF16()) return narrow_bf16(b, value);
-  llvm::Value* half = b.CreateFPTrunc(value, with_element(value, b.getHalfTy()));
-  return b.CreateBitCast(half, with_element(value, b.getInt16Ty()));
+  if (element.isBF16() && !converts_to_bf16) return narrow_bf16(b, value);
+  llvm::Value* narrow = b.CreateFPTrunc(value, with_element(value, element.isBF16() ? b.getBFloatTy() : b.getHalfTy()));
+  return b.CreateBitCast(narrow, with_element(value, b.getInt16Ty()));
 }
 
 llvm::Value* widen_float(Builder& b, llvm::Value* bits, mlir::Type element) {

@@ -18,6 +18,7 @@ struct CpuOptions {
   bool reproducible = false;  // reductions follow the defined tree bit for bit
   bool contract = false;      // a * b + c may be fused
   bool debug_info = false;    // line tables from the operations' locations
+  bool converts_to_bf16 = false;  // an instruction rounds f32 to bf16: nearest even, denormals kept
 };
 
 struct CpuMetadata {

@@ -26,6 +26,7 @@ struct Context {
   mlir::Type from() const { return tt::element_type(op->getOperand(0).getType()); }
   mlir::Type to() const { return tt::element_type(op->getResult(0).getType()); }
   llvm::Type* result_type() const { return lanes_type(value_type(to(), b.getContext()), lanes_of(x[0])); }
+  llvm::Value* narrowed(llvm::Value* value) const { return narrow_float(b, value, to(), options.converts_to_bf16); }
   llvm::Constant* integer(std::int64_t value) const { return llvm::ConstantInt::get(x[0]->getType(), value, true); }
 };
 
@@ -106,7 +107,7 @@ llvm::Value* float_to_float(const Context& c) {
   llvm::Value* value = c.x[0];
   if (c.from() == c.to()) return value;
   if (is_small_float(c.from())) value = widen_float(b, value, c.from());
-  if (is_small_float(c.to())) return narrow_float(b, value, c.to());
+  if (is_small_float(c.to())) return c.narrowed(value);
   if (value->getType() == c.result_type()) return value;
   return b.CreateFPCast(value, c.result_type());
 }
@@ -120,7 +121,7 @@ llvm::Value* integer_to_float(const Context& c, bool is_signed) {
   if (!is_small_float(c.to())) return convert(c.x[0], c.result_type()->getScalarType());
   llvm::Value* value = c.x[0];
   unsigned width = value->getType()->getScalarSizeInBits();
-  if (width <= 16) return narrow_float(b, convert(value, b.getFloatTy()), c.to());
+  if (width <= 16) return c.narrowed(convert(value, b.getFloatTy()));
   if (width == 64) {
     // Beyond 2^53 the ten lowest bits only say whether the value lies between two others: fold them into the eleventh.
     llvm::Value* high = b.CreateAnd(value, c.integer(~0x7ffll));
@@ -130,7 +131,7 @@ llvm::Value* integer_to_float(const Context& c, bool is_signed) {
     llvm::Value* large = b.CreateICmpUGE(magnitude, c.integer(1ll << 53));
     value = b.CreateSelect(large, b.CreateOr(high, sticky), value);
   }
-  return narrow_float(b, convert(value, b.getDoubleTy()), c.to());
+  return c.narrowed(convert(value, b.getDoubleTy()));
 }
 
 // Truncates, saturates, NaN gives 0.
@@ -187,7 +188,7 @@ llvm::Value* small_fma(const Context& c) {
   llvm::Value* one = llvm::ConstantInt::get(integer, 1);
   llvm::Value* inexact = b.CreateFCmpONE(error, zero);
   llvm::Value* odd = b.CreateOr(b.CreateSelect(overshoots, b.CreateSub(bits, one), bits), one);
-  return narrow_float(b, b.CreateBitCast(b.CreateSelect(inexact, odd, bits), wide), c.to());
+  return c.narrowed(b.CreateBitCast(b.CreateSelect(inexact, odd, bits), wide));
 }
 
 llvm::Value* sign_bits(const Context& c, bool negate) {
@@ -295,7 +296,7 @@ llvm::SmallVector<llvm::Value*, 2> apply(Builder& builder, mlir::Operation* oper
   for (llvm::Value* value : operands) wide.push_back(widen_float(builder, value, context.from()));
   context.x = wide;
   llvm::Value* result = entry->emit(context);
-  return {is_small_float(context.to()) ? narrow_float(builder, result, context.to()) : result};
+  return {is_small_float(context.to()) ? context.narrowed(result) : result};
 }
 
 }  // namespace teeny::compiler::cpu

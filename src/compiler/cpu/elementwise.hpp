@@ -36,8 +36,9 @@ bool is_elementwise(mlir::Operation* operation);
 llvm::SmallVector<llvm::Value*, 2> apply(Builder& builder, mlir::Operation* operation,
                                          llvm::ArrayRef<llvm::Value*> operands, const CpuOptions& options);
 
-// f32 or f64 to the bits of f16 or bf16 and back, correctly rounded.
-llvm::Value* narrow_float(Builder& builder, llvm::Value* value, mlir::Type element);
+// f32 or f64 to the bits of f16 or bf16 and back, correctly rounded. `converts_to_bf16`: by LLVM's own conversion, not on
+// the bits.
+llvm::Value* narrow_float(Builder& builder, llvm::Value* value, mlir::Type element, bool converts_to_bf16 = false);
 llvm::Value* widen_float(Builder& builder, llvm::Value* bits, mlir::Type element);
 
 [[noreturn]] void refuse(mlir::Operation* operation, const std::string& rule, const std::string& help);

@@ -26,6 +26,7 @@ class CudaEmitter {
       : module_(module), context_(module.getContext()), builder_(context_), architecture_(architecture),
         capability_(capability), approximate_(options.approximate) {
     arithmetic_.contract = options.contract;
+    arithmetic_.converts_to_bf16 = architecture.number >= 80;  // cvt.rn.bf16.f32
   }
 
   void emit_kernel(mlir::func::FuncOp kernel, const gpu::GpuOptions& options);

@@ -101,7 +101,7 @@ gpu::Capability capability_of(const Architecture& architecture) {
   gpu::Capability capability;
   capability.target = "cuda:" + architecture.name;
   capability.shared_bytes = architecture.shared_bytes;
-  capability.exact.truncates_to_bf16 = false;  // narrowed by integer arithmetic, the same on every architecture
+  capability.exact.truncates_to_bf16 = true;  // by the emitter: an instruction, or on the bits
   capability.math.approximate = true;
   capability.matrix_load = true;
   if (architecture.number >= 80) capability.copy_async_bytes = {4, 8, 16};
