@@ -69,6 +69,10 @@ class ExactEmitter {
   Value square_root(Value x);
   Value float_remainder(Value x, Value y);
   Value fused_multiply_add(Value x, Value y, Value z);
+  // ---- expand_exact_integers.cpp; the last two of floats of up to 32 bits
+  Value fused_from_integers(Value x, Value y, Value z);
+  Value divide_from_integers(Value x, Value y);
+  Value square_root_from_integers(Value x);
   Value extremum(Value x, Value y, bool is_maximum, bool propagates_nan);
   Value clamp(Value x, Value low, Value high, bool propagates_nan);
 

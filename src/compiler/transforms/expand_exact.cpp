@@ -178,7 +178,8 @@ class ExpandExactPass : public mlir::PassWrapper<ExpandExactPass, mlir::Operatio
             .signed_remainder = signed_remainder,
             .truncates_to_f16 = truncates_to_f16,
             .truncates_to_bf16 = truncates_to_bf16,
-            .orders_min_max = orders_min_max};
+            .orders_min_max = orders_min_max,
+            .has_f64 = has_f64};
   }
   void set(ExactFacts facts) {
     fma_fused = facts.fma_fused;
@@ -188,6 +189,7 @@ class ExpandExactPass : public mlir::PassWrapper<ExpandExactPass, mlir::Operatio
     truncates_to_f16 = facts.truncates_to_f16;
     truncates_to_bf16 = facts.truncates_to_bf16;
     orders_min_max = facts.orders_min_max;
+    has_f64 = facts.has_f64;
   }
 
   Option<bool> fma_fused{*this, "fma-fused", llvm::cl::desc("math.fma rounds once"), llvm::cl::init(true)};
@@ -203,6 +205,7 @@ class ExpandExactPass : public mlir::PassWrapper<ExpandExactPass, mlir::Operatio
                                  llvm::cl::init(false)};
   Option<bool> orders_min_max{*this, "orders-min-max", llvm::cl::desc("min and max treat zeros and NaN as arith says"),
                               llvm::cl::init(true)};
+  Option<bool> has_f64{*this, "has-f64", llvm::cl::desc("there is arithmetic of f64"), llvm::cl::init(true)};
 };
 
 }  // namespace
@@ -213,9 +216,6 @@ mlir::LogicalResult expand_exact(mlir::Operation* root, ExactFacts facts) {
     if (is_candidate(op)) found.push_back(op);
   });
   for (mlir::Operation* op : found) {
-    if (!facts.fma_fused && llvm::isa<mlir::math::FmaOp>(op) &&
-        mlir::getElementTypeOrSelf(op->getResult(0).getType()).isF64())
-      return op->emitOpError("of f64 needs a target that rounds fma once; got one that does not");
     mlir::ImplicitLocOpBuilder builder(op->getLoc(), op);
     ExactEmitter emitter(builder, facts);
     if (Value replacement = replacement_of(emitter, op)) {

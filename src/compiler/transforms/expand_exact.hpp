@@ -5,13 +5,13 @@
 // range are undefined; machines trap, wrap or differ. After this pass, on scalars, vectors and tensors:
 //   divsi, divui     x / 0 = 0, lowest / -1 = lowest              remsi, remui    x % 0 = 0, lowest % -1 = 0
 //   shli, shrui      0 for distances of the width or more         shrsi           the sign for such distances
-//   fptosi, fptoui   truncated and saturated, NaN gives 0         truncf          nearest, ties to even, subnormals
-//   kept sitofp, uitofp   rounded once, to f16 and bf16 as well maxnumf, minnumf, maximumf, minimumf   +0 above -0 and
-//   the stated NaN rule, where the target does not promise it math.fma         rounded once, where the target does not
-//   promise it (f16, bf16, f32; needs f64 arithmetic) remf             exact, sign of the dividend (f16, bf16, f32;
-//   needs f64 arithmetic; f64 is left to the target) divf, math.sqrt  correctly rounded, where the target does not
-//   promise it (f16, bf16, f32; needs f64 arithmetic) tt.clampf, tt.mulhiui, tt.precise_divf, tt.precise_sqrt,
-//   tt.fp_to_fp   their forms in arith and math
+//   fptosi, fptoui   truncated and saturated, NaN gives 0         truncf          nearest, ties to even, subnormals kept
+//   sitofp, uitofp   rounded once, to f16 and bf16 as well
+//   maxnumf, minnumf, maximumf, minimumf   +0 above -0 and the stated NaN rule, where the target does not promise it
+//   math.fma         rounded once, where the target does not promise it
+//   divf, math.sqrt  of f16, bf16 and f32: correctly rounded, where the target does not promise it
+//   remf             exact, sign of the dividend (f16, bf16, f32; needs f64 arithmetic; f64 is left to the target)
+//   tt.clampf, tt.mulhiui, tt.precise_divf, tt.precise_sqrt, tt.fp_to_fp   their forms in arith and math
 // A constant divisor or distance that cannot go wrong is left alone, and so are operations on `index`. What the pass
 // has made or found right is marked with the attribute "teeny.exact" where it could be taken for unguarded: it may run
 // twice.
@@ -41,10 +41,11 @@ struct ExactFacts {
   bool truncates_to_bf16 = false;
   /// min and max order the zeros and treat NaN as arith says.
   bool orders_min_max = true;
+  /// There is arithmetic of f64. Where false, what would be computed in it is made from integers of 64 bits.
+  bool has_f64 = true;
 };
 
-/// Rewrites every such operation nested in `root`. Fails, after an error at the operation, for what has no exact form:
-/// math.fma of f64 without fma_fused.
+/// Rewrites every such operation nested in `root`.
 mlir::LogicalResult expand_exact(mlir::Operation* root, ExactFacts facts);
 
 /// The pass "teeny-expand-exact", on any operation, with an option for each fact.

@@ -139,6 +139,7 @@ Value ExactEmitter::integer_to_float(mlir::Type element, Value n, bool is_signed
 
 Value ExactEmitter::divide_float(Value x, Value y) {
   if (facts_.division_rounds || element_of(x).isF64()) return {};
+  if (!facts_.has_f64) return divide_from_integers(x, y);
   mlir::Type f64 = builder_.getF64Type();
   return truncate_float(element_of(x),
                         make_marked<arith::DivFOp>(convert<arith::ExtFOp>(f64, x), convert<arith::ExtFOp>(f64, y)));
@@ -146,6 +147,7 @@ Value ExactEmitter::divide_float(Value x, Value y) {
 
 Value ExactEmitter::square_root(Value x) {
   if (facts_.sqrt_rounds || element_of(x).isF64()) return {};
+  if (!facts_.has_f64) return square_root_from_integers(x);
   Value wide = convert<arith::ExtFOp>(builder_.getF64Type(), x);
   return truncate_float(element_of(x), mlir::math::SqrtOp::create(builder_, wide));
 }
@@ -179,6 +181,7 @@ Value ExactEmitter::float_remainder(Value x, Value y) {
 
 Value ExactEmitter::fused_multiply_add(Value x, Value y, Value z) {
   mlir::Type element = element_of(x), f64 = builder_.getF64Type();
+  if (element.isF64() || !facts_.has_f64) return fused_from_integers(x, y, z);
   auto widen = [&](Value value) { return convert<arith::ExtFOp>(f64, value); };
   // The product is exact in f64; the sum is rounded to odd there, so that the rounding to the narrower type is the only
   // one.

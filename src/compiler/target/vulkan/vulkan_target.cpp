@@ -56,7 +56,7 @@ gpu::Capability capability_of(const support::VulkanFeatures& features) {
   capability.shared_bytes = std::int64_t(features.shared_kib) * 1024;
   capability.can_alias_types = true;  // shared memory is an array of words, whatever stands in it
   capability.f64 = features.f64;
-  capability.math.fma_fused = features.fma_fused;
+  capability.math.fma_fused = true;  // as expand_exact makes it, so that all devices compute the same
   capability.math.division_rounds = features.division_rounds;
   capability.exact.fma_fused = features.fma_fused;
   capability.exact.division_rounds = features.division_rounds;
@@ -65,6 +65,7 @@ gpu::Capability capability_of(const support::VulkanFeatures& features) {
   capability.exact.truncates_to_f16 = true;   // emit_floats.cpp rounds where the device may not
   capability.exact.truncates_to_bf16 = true;
   capability.exact.orders_min_max = false;
+  capability.exact.has_f64 = features.f64;
   capability.units = gpu::lanes_units();
   return capability;
 }
