@@ -166,13 +166,16 @@ Value SoftFloat::fused_multiply_add(Value x, Value y, Value z) {
   top = bit_or(top, nonzero(left(low, distance)));
   Value result = put_together(top, sub(add(exponent, number(64)), distance), sign);
   result = e_.select(is_zero, e_.real(x.getType(), 0.0), result);
-  // Where an operand is 0 or no number, two roundings give what one does; an addend that is no number stays beside any product.
-  Value plain = e_.make<arith::AddFOp>(e_.make<arith::MulFOp>(x, y), z);
-  Value factors = e_.make<arith::AndIOp>(is_finite(a), is_finite(b));
-  Value addend_wins = e_.make<arith::AndIOp>(factors, compare(Predicate::uge, c.magnitude, number(std::int64_t(infinity_))));
-  plain = e_.select(addend_wins, z, plain);
-  Value ordinary = e_.make<arith::AndIOp>(e_.make<arith::AndIOp>(is_ordinary(a), is_ordinary(b)), is_ordinary(c));
-  return e_.select(ordinary, result, plain);
+  // Where an operand is 0 or no number, two roundings give what one does; but an addend that is no number stays beside any
+  // product of numbers, and one that is 0 changes nothing, not even the sign of a product that is rounded to 0.
+  Value product_alone = e_.make<arith::MulFOp>(x, y);
+  Value plain = e_.make<arith::AddFOp>(product_alone, z);
+  Value addend_is_zero = compare(Predicate::eq, c.magnitude, number(0));
+  Value ordinary = e_.make<arith::AndIOp>(is_ordinary(a), is_ordinary(b));
+  plain = e_.select(e_.make<arith::AndIOp>(ordinary, addend_is_zero), product_alone, plain);
+  Value addend_wins = compare(Predicate::uge, c.magnitude, number(std::int64_t(infinity_)));
+  plain = e_.select(e_.make<arith::AndIOp>(e_.make<arith::AndIOp>(is_finite(a), is_finite(b)), addend_wins), z, plain);
+  return e_.select(e_.make<arith::AndIOp>(ordinary, is_ordinary(c)), result, plain);
 }
 
 // Of numbers of up to 24 bits.

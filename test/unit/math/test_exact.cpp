@@ -334,35 +334,43 @@ TEST(ExactTest, integers_are_rounded_once) {
   }
 }
 
-TEST(ExactTest, fma_rounds_once_without_a_fused_instruction) {
-  std::vector<float> x = interesting_floats<float>(), y = x;
+template <typename T>
+void check_fma(ExactFacts facts, const std::string& remaining) {
+  std::vector<T> x = interesting_floats<T>(), y = x;
   std::shuffle(y.begin(), y.end(), std::mt19937_64(11));
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
   // The addend is x, or the rounded product's negative, so that only what rounding lost is left.
   for (bool cancels : {false, true}) {
     std::string body =
         cancels ? "%product = arith.mulf %x, %x2 : IN\n%z = arith.negf %product : IN\n%y = math.fma %x, %x2, %z : IN"
                 : "%y = math.fma %x, %x2, %x : IN";
-    Jit jit = compile("f32", "f32", body, 2, {.fma_fused = false});
+    Jit jit = compile(type_name<T>(), type_name<T>(), body, 2, facts);
     ASSERT_TRUE(jit.valid());
-    EXPECT_EQ(jit.remaining_math(), "");
-    std::vector<float> got(x.size());
+    EXPECT_EQ(jit.remaining_math(), remaining);
+    std::vector<T> got(x.size());
     jit.run(x.data(), y.data(), got.data(), static_cast<std::int64_t>(x.size()));
     for (std::size_t i = 0; i < x.size(); ++i) {
-      const float expected = std::fma(x[i], y[i], cancels ? -(x[i] * y[i]) : x[i]);
+      const T expected = std::fma(x[i], y[i], cancels ? -(x[i] * y[i]) : x[i]);
       if (std::isnan(expected))
-        ASSERT_TRUE(std::isnan(got[i]));
+        ASSERT_TRUE(std::isnan(got[i])) << x[i] << " " << y[i];
       else
-        ASSERT_EQ(std::bit_cast<std::uint32_t>(got[i]), std::bit_cast<std::uint32_t>(expected)) << x[i] << " " << y[i];
+        ASSERT_EQ(std::bit_cast<Bits>(got[i]), std::bit_cast<Bits>(expected)) << x[i] << " " << y[i];
     }
   }
 }
 
-// Here the machine's own f32 operations are right: the forms through f64 must agree with them.
-TEST(ExactTest, quotients_and_roots_through_f64_are_correctly_rounded) {
+TEST(ExactTest, fma_rounds_once_without_a_fused_instruction) {
+  check_fma<float>({.fma_fused = false}, "");
+  check_fma<float>({.fma_fused = false, .has_f64 = false}, "math.ctlz");
+  check_fma<double>({.fma_fused = false}, "math.ctlz");
+}
+
+// Here the machine's own f32 operations are right: the other forms must agree with them.
+void check_quotients_and_roots(bool has_f64) {
   std::vector<float> x = interesting_floats<float>(), y = x, quotient(x.size()), root(x.size());
   std::shuffle(y.begin(), y.end(), std::mt19937_64(13));
-  Jit divides = compile("f32", "f32", "%y = arith.divf %x, %x2 : IN", 2, {.division_rounds = false});
-  Jit roots = compile("f32", "f32", "%y = math.sqrt %x : IN", 1, {.sqrt_rounds = false});
+  Jit divides = compile("f32", "f32", "%y = arith.divf %x, %x2 : IN", 2, {.division_rounds = false, .has_f64 = has_f64});
+  Jit roots = compile("f32", "f32", "%y = math.sqrt %x : IN", 1, {.sqrt_rounds = false, .has_f64 = has_f64});
   ASSERT_TRUE(divides.valid() && roots.valid());
   divides.run(x.data(), y.data(), quotient.data(), static_cast<std::int64_t>(x.size()));
   roots.run(x.data(), nullptr, root.data(), static_cast<std::int64_t>(x.size()));
@@ -375,6 +383,9 @@ TEST(ExactTest, quotients_and_roots_through_f64_are_correctly_rounded) {
     ASSERT_TRUE(expect_same(root[i], std::sqrt(x[i]))) << x[i];
   }
 }
+
+TEST(ExactTest, quotients_and_roots_through_f64_are_correctly_rounded) { check_quotients_and_roots(true); }
+TEST(ExactTest, quotients_and_roots_from_integers_are_correctly_rounded) { check_quotients_and_roots(false); }
 
 TEST(ExactTest, remainders_of_floats_are_exact) {
   std::vector<float> x = interesting_floats<float>(), y = x;
