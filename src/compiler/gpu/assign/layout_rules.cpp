@@ -83,6 +83,7 @@ unsigned element_bits(Type type) {
 
 // Casts that widen move fewer bytes before them; float arithmetic is done once unless its operands cost nothing either.
 Cost elementwise_cost(Operation *operation) {
+  if (operation->getNumResults() != 1) return Cost::high;  // what is made anew has one result
   if (isa_and_nonnull<math::MathDialect>(operation->getDialect())) return Cost::high;
   if (isa<arith::DivFOp, arith::RemFOp, tt::PreciseDivFOp, tt::PreciseSqrtOp>(operation)) return Cost::high;
   if (operation->getNumOperands() == 1 && isa<CastOpInterface, tt::FpToFpOp>(operation) &&
@@ -94,7 +95,8 @@ Cost elementwise_cost(Operation *operation) {
 }  // namespace
 
 bool is_elementwise(Operation *operation) {
-  if (operation->getNumResults() != 1 || operation->getNumRegions() != 0) return false;
+  if (operation->getNumResults() == 0 || operation->getNumRegions() != 0) return false;
+  if (!llvm::all_equal(operation->getResultTypes())) return false;  // mul*_extended has two of one type
   if (!isMemoryEffectFree(operation)) return false;
   if (isa_and_nonnull<tile::TileDialect>(operation->getDialect())) return false;
   RankedTensorType result = tensor_of(operation->getResult(0));
