@@ -30,6 +30,9 @@ struct DeviceInfo {
   int parallel = 1;                // programs that run at once
   bool any_extent = true;          // false: the extents of a kernel's blocks have to be powers of two
   std::string uuid;                // the same in every process, for GPUs: "GPU-7c1f…"; open() takes "cuda:GPU-7c1f…"
+  std::string driver;              // its name and version: "NVIDIA 580.159, Vulkan 1.4"; empty: the operating system's
+  std::string type;                // "discrete GPU", "integrated GPU", "software"; empty: the kind says it
+  bool software = false;           // a GPU that a processor plays: never chosen for the user
   std::string unusable;            // why open() refuses it, as for a GPU that is too old; empty: it does not
 };
 

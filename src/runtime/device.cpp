@@ -192,10 +192,27 @@ DeviceState* open_device(std::string_view text) {
 
 }  // namespace runtime
 
+namespace {
+
+// The best device here, without asking kinds of devices that come after it what they have.
+std::string best_device() {
+  for (const auto& driver : runtime::drivers()) {
+    if (!driver->likely()) continue;
+    for (const DeviceInfo& info : driver->devices())
+      if (info.unusable.empty() && !info.software) return info.spec;
+  }
+  return "interpreter";
+}
+
+}  // namespace
+
 std::vector<DeviceInfo> devices() {
   std::vector<DeviceInfo> list;
-  for (const auto& driver : runtime::drivers())
-    for (DeviceInfo& info : driver->devices()) list.push_back(std::move(info));
+  std::vector<DeviceInfo> later;  // what a processor plays stands behind the processor itself, before the interpreter
+  for (const auto& driver : runtime::drivers()) {
+    if (driver->kind() == "interpreter") std::move(later.begin(), later.end(), std::back_inserter(list));
+    for (DeviceInfo& info : driver->devices()) (info.software ? later : list).push_back(std::move(info));
+  }
   return list;
 }
 
@@ -210,9 +227,7 @@ std::vector<MissingKind> missing_kinds() {
 Device Device::open() {
   const std::string chosen = support::environment("TEENY_DEVICE");
   if (!chosen.empty()) return open(chosen);
-  const std::vector<DeviceInfo> list = devices();
-  return open(
-      std::find_if(list.begin(), list.end(), [](const DeviceInfo& info) { return info.unusable.empty(); })->spec);
+  return open(best_device());
 }
 
 Device Device::open(std::string_view spec) { return Device(runtime::open_device(spec)); }

@@ -256,6 +256,8 @@ ProgramMetadata read_metadata(const std::string& text) {
   return {.entry = text_of(parsed, "entry"),
           .arena_bytes = static_cast<std::uint64_t>(number_of(parsed, "arena_bytes", 0)),
           .threads = static_cast<unsigned>(number_of(parsed, "threads", 0)),
+          .lanes = static_cast<unsigned>(number_of(parsed, "lanes", 1)),
+          .argument_block = parsed.value("argument_block", false),
           .shared_bytes = static_cast<std::uint64_t>(number_of(parsed, "shared_bytes", 0)),
           .meanings = read_meanings(parsed)};
 }

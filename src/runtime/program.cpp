@@ -241,7 +241,7 @@ std::vector<std::uint8_t> Program::assembled(const support::Digest& portable, co
       support::Sha256().field("device").field(portable.data(), portable.size()).field(identity).finish();
   ProgramCache::Miss miss = ProgramCache::Miss::none;
   if (std::optional<CacheEntry> found = ProgramCache::instance().find(name, miss)) return std::move(found->program);
-  CacheEntry made{.program = device_.assemble(entry.program), .metadata = entry.metadata, .relevant_facts = {}};
+  CacheEntry made{.program = device_.assemble(entry.program, read_metadata(entry.metadata)), .metadata = entry.metadata, .relevant_facts = {}};
   ProgramCache::instance().store(name, made);
   return std::move(made.program);
 }

@@ -98,6 +98,8 @@ struct ProgramMetadata {
   std::string entry;
   std::uint64_t arena_bytes = 0;
   unsigned threads = 0;  // what follows is a GPU program's: gpu_program_abi.h
+  unsigned lanes = 1;
+  bool argument_block = false;
   std::uint64_t shared_bytes = 0;
   std::shared_ptr<const MessageMeanings> meanings;  // null: tells the host nothing, and takes no buffer to do it
 };
@@ -127,7 +129,9 @@ class DriverDevice {
   // The second level of the cache: a device that turns the compiler's portable bytes into its own says what that
   // depends on (device, driver, assembler) and does it. An empty text: the portable bytes are what load() takes.
   virtual std::string assembler_identity() const { return {}; }
-  virtual std::vector<std::uint8_t> assemble(const std::vector<std::uint8_t>& portable) { return portable; }
+  virtual std::vector<std::uint8_t> assemble(const std::vector<std::uint8_t>& portable, const ProgramMetadata&) {
+    return portable;
+  }
   virtual std::unique_ptr<Executable> load(const std::vector<std::uint8_t>& program,
                                            const ProgramMetadata& metadata) = 0;
 
@@ -145,6 +149,8 @@ class Driver {
   virtual ~Driver() = default;
   virtual std::string kind() const = 0;           // "cpu": the part of a spec before the colon
   virtual std::vector<DeviceInfo> devices() = 0;  // those found here, in the order of their numbers
+  // False: there is most likely nothing here that a user who names no device wants, and looking for it would cost time.
+  virtual bool likely() { return true; }
   virtual std::string unavailable() { return {}; }  // why there are none at all
   virtual std::unique_ptr<DriverDevice> open(int index) = 0;
   // A device that is described, not found: what stands behind the colon of a spec. Null: this kind has none.
@@ -155,6 +161,7 @@ class Driver {
 const std::vector<std::unique_ptr<Driver>>& drivers();
 
 std::unique_ptr<Driver> make_cuda_driver();
+std::unique_ptr<Driver> make_vulkan_driver();
 std::unique_ptr<Driver> make_cpu_driver();
 std::unique_ptr<Driver> make_interpreter_driver();
 std::unique_ptr<Driver> make_simulator_driver();

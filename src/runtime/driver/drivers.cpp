@@ -9,6 +9,7 @@ const std::vector<std::unique_ptr<Driver>>& drivers() {
   static const auto& list = *[] {
     auto* made = new std::vector<std::unique_ptr<Driver>>;
     made->push_back(make_cuda_driver());
+    made->push_back(make_vulkan_driver());
     made->push_back(make_cpu_driver());
     made->push_back(make_interpreter_driver());
     made->push_back(make_simulator_driver());

@@ -75,7 +75,7 @@ std::string CudaDevice::assembler_identity() const {
   return info_.name + " " + info_.target + " driver " + std::to_string(version);
 }
 
-std::vector<std::uint8_t> CudaDevice::assemble(const std::vector<std::uint8_t>& portable) {
+std::vector<std::uint8_t> CudaDevice::assemble(const std::vector<std::uint8_t>& portable, const ProgramMetadata&) {
   const Symbols& cuda = *symbols();
   const CurrentContext current(context_);
   std::string text(portable.begin(), portable.end());  // ends in a zero

@@ -137,7 +137,7 @@ class CudaDevice final : public DriverDevice {
             std::uint64_t bytes) override;
 
   std::string assembler_identity() const override;
-  std::vector<std::uint8_t> assemble(const std::vector<std::uint8_t>& portable) override;
+  std::vector<std::uint8_t> assemble(const std::vector<std::uint8_t>& portable, const ProgramMetadata&) override;
   std::unique_ptr<Executable> load(const std::vector<std::uint8_t>& program, const ProgramMetadata& metadata) override;
 
   std::shared_ptr<DriverGraph> make_graph(std::vector<Step> steps) override;
