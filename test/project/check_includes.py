@@ -13,6 +13,7 @@ ALLOWED = {
     "src/support": ("teeny/", "support/"),
     "src/lang": ("teeny/", "support/", "lang/"),
     "src/runtime": ("teeny/", "support/", "lang/", "runtime/", "nlohmann/"),
+    "src/runtime/driver/vulkan": ("teeny/", "support/", "lang/", "runtime/", "vulkan/"),
     "src/compiler": ("teeny/", "support/", "lang/trace", "compiler/", "nlohmann/") + COMPILER,
     "src/kernels": ("teeny/", "kernels/"),
     "tools/teeny": ("teeny/", "bench/", "kernels/", "conformance/", "CLI/", "nlohmann/"),

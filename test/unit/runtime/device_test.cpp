@@ -37,7 +37,8 @@ TEST(Device, OpensByNameAndByVariable) {
     ADD_FAILURE();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::unsupported);
-    EXPECT_NE(std::string(error.what()).find("'cpu', 'interpreter'"), std::string::npos) << error.what();
+    for (const char* here : {"'cpu'", "'interpreter'"})
+      EXPECT_NE(std::string(error.what()).find(here), std::string::npos) << error.what();
   }
 }
 

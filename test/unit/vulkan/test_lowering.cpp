@@ -124,6 +124,21 @@ TEST(VulkanLowering, NarrowIntegersAreCut) {
   EXPECT_FALSE(lowered.has("i16"));
 }
 
+TEST(VulkanLowering, ExtendedNumbersAreComparedInThirtyTwoBits) {
+  const auto compared = [](const std::string& extension, const std::string& comparison) {
+    return lower("%z = arith.constant 0 : i64\n%big = arith.constant 4294967296 : i64\n%w = arith." + extension +
+                 " %n : i32 to i64\n%c = arith.cmpi " + comparison +
+                 " : i64\n%b = arith.extui %c : i1 to i32\nthread.store %p, %b {alignment = 4 : i32} : i32");
+  };
+  EXPECT_TRUE(compared("extsi", "sge, %w, %z").has("spirv.SLessThan %4, %cst0_i32 : i32"))
+      << compared("extsi", "sge, %w, %z").text;
+  EXPECT_TRUE(compared("extui", "slt, %z, %w").has("spirv.ULessThan %cst0_i32"));
+  EXPECT_TRUE(compared("extsi", "slt, %w, %w").has(": i32\n"));
+  EXPECT_TRUE(compared("extsi", "slt, %w, %big").has("spirv.Constant true"));
+  EXPECT_TRUE(compared("extsi", "ult, %w, %big").has("vector<2xi32>"));
+  EXPECT_FALSE(compared("extui", "ult, %w, %big").has("spirv.ULessThan"));
+}
+
 TEST(VulkanLowering, SharedMemoryIsWords) {
   const std::string body = "%a = thread.shared_ref {offset = 16 : i64, elements = 8 : i64} : !thread.shared<f16>\n"
                            "%h = arith.constant 1.0 : f16\n"

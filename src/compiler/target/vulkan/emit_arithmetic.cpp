@@ -1,6 +1,7 @@
 // Integers and conversions. Integers of less than 32 bits are computed in 32 and cut; signed operations first extend them.
 #include <mlir/Dialect/Arith/IR/Arith.h>
 #include <mlir/Dialect/Math/IR/Math.h>
+#include <mlir/IR/Matchers.h>
 
 #include "compiler/target/vulkan/vulkan_emitter.hpp"
 
@@ -26,7 +27,7 @@ Value VulkanEmitter::held_value(Type type, Value number) {
 
 Value VulkanEmitter::integer_operation(Operation& operation, Type type, Value left, Value right) {
   const Type held = held_type(type);
-  const bool narrow = bits_of(type) < 32;
+  const bool narrow = bits_of(type) < 32, is_bool = bits_of(type) == 1;
   const auto unsigned_number = [&](Value x) { return bits_of(type) == 1 ? from_bool(x) : x; };
   const auto computed = [&](auto work, bool is_signed) -> Value {
     Value a = is_signed ? signed_value(type, left) : unsigned_number(left);
@@ -38,16 +39,19 @@ Value VulkanEmitter::integer_operation(Operation& operation, Type type, Value le
   const auto plain = [&]<class Op>(bool is_signed) {
     return computed([&](Value a, Value b) { return make<Op>(wide, a, b); }, is_signed);
   };
-  const auto least = [&]<class Compare>(bool is_signed) {
-    return computed([&](Value a, Value b) { return select(make<Compare>(bool_type(), a, b), a, b); }, is_signed);
+  const auto least = [&](bool is_signed) {
+    return computed([&](Value a, Value b) { return select(less(a, b, is_signed), a, b); }, is_signed);
+  };
+  const auto most = [&](bool is_signed) {
+    return computed([&](Value a, Value b) { return select(less(b, a, is_signed), a, b); }, is_signed);
   };
   return llvm::TypeSwitch<Operation*, Value>(&operation)
       .Case([&](arith::AddIOp) { return plain.operator()<spirv::IAddOp>(false); })
       .Case([&](arith::SubIOp) { return plain.operator()<spirv::ISubOp>(false); })
       .Case([&](arith::MulIOp) { return plain.operator()<spirv::IMulOp>(false); })
-      .Case([&](arith::AndIOp) { return plain.operator()<spirv::BitwiseAndOp>(false); })
-      .Case([&](arith::OrIOp) { return plain.operator()<spirv::BitwiseOrOp>(false); })
-      .Case([&](arith::XOrIOp) { return plain.operator()<spirv::BitwiseXorOp>(false); })
+      .Case([&](arith::AndIOp) { return is_bool ? make<spirv::LogicalAndOp>(held, left, right) : plain.operator()<spirv::BitwiseAndOp>(false); })
+      .Case([&](arith::OrIOp) { return is_bool ? make<spirv::LogicalOrOp>(held, left, right) : plain.operator()<spirv::BitwiseOrOp>(false); })
+      .Case([&](arith::XOrIOp) { return is_bool ? make<spirv::LogicalNotEqualOp>(held, left, right) : plain.operator()<spirv::BitwiseXorOp>(false); })
       .Case([&](arith::DivUIOp) { return plain.operator()<spirv::UDivOp>(false); })
       .Case([&](arith::RemUIOp) { return plain.operator()<spirv::UModOp>(false); })
       .Case([&](arith::DivSIOp) { return plain.operator()<spirv::SDivOp>(true); })
@@ -61,35 +65,112 @@ Value VulkanEmitter::integer_operation(Operation& operation, Type type, Value le
         Value result = make<spirv::ShiftRightArithmeticOp>(wide, signed_value(type, left), unsigned_number(right));
         return narrow ? held_value(type, result) : result;
       })
-      .Case([&](arith::MinSIOp) { return least.operator()<spirv::SLessThanOp>(true); })
-      .Case([&](arith::MaxSIOp) { return least.operator()<spirv::SGreaterThanOp>(true); })
-      .Case([&](arith::MinUIOp) { return least.operator()<spirv::ULessThanOp>(false); })
-      .Case([&](arith::MaxUIOp) { return least.operator()<spirv::UGreaterThanOp>(false); })
+      .Case([&](arith::MinSIOp) { return least(true); })
+      .Case([&](arith::MaxSIOp) { return most(true); })
+      .Case([&](arith::MinUIOp) { return least(false); })
+      .Case([&](arith::MaxUIOp) { return most(false); })
       .Default([](Operation*) { return Value(); });
 }
 
-Value VulkanEmitter::compare_integers(arith::CmpIOp compare) {
+namespace {
+
+bool is_signed_predicate(arith::CmpIPredicate predicate) {
   using P = arith::CmpIPredicate;
+  return predicate == P::slt || predicate == P::sle || predicate == P::sgt || predicate == P::sge;
+}
+
+arith::CmpIPredicate unsigned_predicate(arith::CmpIPredicate predicate) {
+  using P = arith::CmpIPredicate;
+  switch (predicate) {
+    case P::slt: return P::ult;
+    case P::sle: return P::ule;
+    case P::sgt: return P::ugt;
+    case P::sge: return P::uge;
+    default: return predicate;
+  }
+}
+
+// An extension to 64 bits of what fits 32.
+template <class Extension>
+Extension extension_of(Value number) {
+  auto extension = number.getDefiningOp<Extension>();
+  return extension && number.getType().isInteger(64) ? extension : Extension();
+}
+
+}  // namespace
+
+// Numbers that were extended are compared as what they were.
+Value VulkanEmitter::compare_extended(arith::CmpIOp compare) {
+  const bool is_signed = extension_of<arith::ExtSIOp>(compare.getLhs()) || extension_of<arith::ExtSIOp>(compare.getRhs());
+  const auto narrow = [&](Value number) -> Value {
+    APInt given;
+    if (matchPattern(number, m_ConstantInt(&given))) {
+      const bool fits = is_signed ? given.isSignedIntN(32) : given.isIntN(32);
+      return fits ? word(std::uint32_t(given.getZExtValue())) : Value();
+    }
+    if (auto extension = extension_of<arith::ExtSIOp>(number); extension && is_signed)
+      return signed_value(extension.getIn().getType(), value(extension.getIn()));
+    if (auto extension = extension_of<arith::ExtUIOp>(number); extension && !is_signed)
+      return extension.getIn().getType().isInteger(1) ? from_bool(value(extension.getIn())) : value(extension.getIn());
+    return {};
+  };
+  const bool any = is_signed || extension_of<arith::ExtUIOp>(compare.getLhs()) || extension_of<arith::ExtUIOp>(compare.getRhs());
+  if (!any) return {};
+  Value a = narrow(compare.getLhs()), b = narrow(compare.getRhs());
+  if (a && b) return compare_numbers(is_signed ? compare.getPredicate() : unsigned_predicate(compare.getPredicate()), a, b);
+  // All numbers of 32 bits are on one side of a constant that is none of them, but for unsigned orders of signed ones.
+  const bool ordered_otherwise = is_signed && !is_signed_predicate(compare.getPredicate()) &&
+                                 compare.getPredicate() != arith::CmpIPredicate::eq &&
+                                 compare.getPredicate() != arith::CmpIPredicate::ne;
+  APInt left(64, 0), right(64, 0);
+  const bool beside_constant = matchPattern(compare.getLhs(), m_ConstantInt(&left)) != matchPattern(compare.getRhs(), m_ConstantInt(&right));
+  if (!beside_constant || ordered_otherwise || (!a && !b)) return {};
+  return constant(builder_.getBoolAttr(arith::applyCmpPredicate(compare.getPredicate(), left, right)));
+}
+
+Value VulkanEmitter::compare_integers(arith::CmpIOp compare) {
+  if (Value narrow = compare_extended(compare)) return narrow;
   const Type type = compare.getLhs().getType();
-  const P predicate = compare.getPredicate();
-  const bool is_signed = predicate == P::slt || predicate == P::sle || predicate == P::sgt || predicate == P::sge;
+  const arith::CmpIPredicate predicate = compare.getPredicate();
+  const bool is_signed = is_signed_predicate(predicate);
   const auto number = [&](Value operand) {
     Value held = value(operand);
     if (is_signed) return signed_value(type, held);
     return bits_of(type) == 1 ? from_bool(held) : held;
   };
-  Value a = number(compare.getLhs()), b = number(compare.getRhs());
+  return compare_numbers(predicate, number(compare.getLhs()), number(compare.getRhs()));
+}
+
+// 64 bits are compared by halves, which is what GPUs do: Mesa 22.3 gets the comparison of a number that it knows to be extended
+// and a constant wrong.
+Value VulkanEmitter::equal(Value a, Value b) {
+  if (a.getType() == word_type()) return make<spirv::IEqualOp>(bool_type(), a, b);
+  const Type pair = VectorType::get(2, word_type());
+  Value both[2] = {bitcast(pair, a), bitcast(pair, b)};
+  return make<spirv::LogicalAndOp>(bool_type(), equal(extract(both[0], 0), extract(both[1], 0)),
+                                   equal(extract(both[0], 1), extract(both[1], 1)));
+}
+
+Value VulkanEmitter::less(Value a, Value b, bool is_signed) {
+  if (a.getType() == word_type())
+    return is_signed ? make<spirv::SLessThanOp>(bool_type(), a, b) : make<spirv::ULessThanOp>(bool_type(), a, b);
+  const Type pair = VectorType::get(2, word_type());
+  Value both[2] = {bitcast(pair, a), bitcast(pair, b)};
+  Value high[2] = {extract(both[0], 1), extract(both[1], 1)};
+  Value lower = make<spirv::LogicalAndOp>(bool_type(), equal(high[0], high[1]), less(extract(both[0], 0), extract(both[1], 0), false));
+  return make<spirv::LogicalOrOp>(bool_type(), less(high[0], high[1], is_signed), lower);
+}
+
+Value VulkanEmitter::compare_numbers(arith::CmpIPredicate predicate, Value a, Value b) {
+  using P = arith::CmpIPredicate;
+  const bool is_signed = is_signed_predicate(predicate);
   switch (predicate) {
     case P::eq: return equal(a, b);
-    case P::ne: return make<spirv::INotEqualOp>(bool_type(), a, b);
-    case P::slt: return make<spirv::SLessThanOp>(bool_type(), a, b);
-    case P::sle: return make<spirv::SLessThanEqualOp>(bool_type(), a, b);
-    case P::sgt: return make<spirv::SGreaterThanOp>(bool_type(), a, b);
-    case P::sge: return make<spirv::SGreaterThanEqualOp>(bool_type(), a, b);
-    case P::ult: return below(a, b);
-    case P::ule: return make<spirv::ULessThanEqualOp>(bool_type(), a, b);
-    case P::ugt: return make<spirv::UGreaterThanOp>(bool_type(), a, b);
-    case P::uge: return make<spirv::UGreaterThanEqualOp>(bool_type(), a, b);
+    case P::ne: return negated(equal(a, b));
+    case P::slt: case P::ult: return less(a, b, is_signed);
+    case P::sgt: case P::ugt: return less(b, a, is_signed);
+    case P::sle: case P::ule: return negated(less(b, a, is_signed));
+    case P::sge: case P::uge: return negated(less(a, b, is_signed));
   }
   return {};
 }
@@ -160,7 +241,7 @@ void VulkanEmitter::multiply_extended(Operation& operation, bool is_signed) {
   Value other = add(multiply(a0, b1), bit_and(middle, mask));
   Value high = add(add(multiply(a1, b1), shift_right(middle, half)), shift_right(other, half));
   const auto correction = [&](Value x, Value y) {
-    return select(make<spirv::SLessThanOp>(bool_type(), x, long_word(0)), y, long_word(0));
+    return select(less(x, long_word(0), true), y, long_word(0));
   };
   if (is_signed) high = sub(sub(high, correction(a, b)), correction(b, a));
   bind(operation.getResult(0), multiply(a, b));
@@ -188,7 +269,7 @@ bool VulkanEmitter::emit_arithmetic(Operation& operation) {
           .Case([&](arith::BitcastOp) { return bitcast(held_type(to), first); })
           .Case([&](math::AbsIOp) {
             Value number = signed_value(to, first);
-            Value negative = make<spirv::SLessThanOp>(bool_type(), number, zero(number.getType()));
+            Value negative = less(number, zero(number.getType()), true);
             return held_value(to, select(negative, sub(zero(number.getType()), number), number));
           })
           .Case<math::CtPopOp, math::CountLeadingZerosOp, math::CountTrailingZerosOp>([&](auto) { return bit_operation(operation); })

@@ -69,9 +69,9 @@ Value VulkanEmitter::combined(tt::RMWOp kind, Type type, Value old, Value operan
     case tt::RMWOp::ADD: return held_value(type, add(old, operand));
     case tt::RMWOp::XCHG: return operand;
     case tt::RMWOp::MAX:
-      return chosen(make<spirv::SGreaterThanOp>(bool_type(), signed_value(type, old), signed_value(type, operand)));
+      return chosen(less(signed_value(type, operand), signed_value(type, old), true));
     case tt::RMWOp::MIN:
-      return chosen(make<spirv::SLessThanOp>(bool_type(), signed_value(type, old), signed_value(type, operand)));
+      return chosen(less(signed_value(type, old), signed_value(type, operand), true));
     case tt::RMWOp::UMAX: return chosen(below(operand, old));
     case tt::RMWOp::UMIN: return chosen(below(old, operand));
     default: break;
@@ -81,7 +81,7 @@ Value VulkanEmitter::combined(tt::RMWOp kind, Type type, Value old, Value operan
   // A number wins over NaN, and +0 counts above -0: at equal numbers the sign bits decide.
   const bool is_max = kind == tt::RMWOp::FMAX;
   Value wins = compare_floats(is_max ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT, a, b);
-  Value sign = make<spirv::SLessThanOp>(bool_type(), float_bits(a), zero(float_bits(a).getType()));
+  Value sign = less(float_bits(a), zero(float_bits(a).getType()), true);
   Value fits = is_max ? make<spirv::LogicalNotOp>(bool_type(), sign) : sign;
   Value ties = make<spirv::LogicalAndOp>(bool_type(), compare_floats(arith::CmpFPredicate::OEQ, a, b), fits);
   Value keeps = make<spirv::LogicalOrOp>(bool_type(), make<spirv::LogicalOrOp>(bool_type(), wins, ties), is_nan(b));
@@ -113,7 +113,7 @@ Value VulkanEmitter::swap_loop(Value pointer, const Order& order, llvm::function
          Value expected = load_variable(seen);
          Value found = compare_exchange(pointer, {order.scope, Semantics::None}, change(expected), expected);
          store_variable(seen, found);
-         store_variable(open, make<spirv::INotEqualOp>(bool_type(), found, expected));
+         store_variable(open, negated(equal(found, expected)));
        });
   fence(order, false);
   return load_variable(seen);

@@ -20,7 +20,7 @@ std::uint64_t infinity(Type number) { return number.isF64() ? 0x7ff0000000000000
 
 Value VulkanEmitter::is_nan(Value number) {
   Value magnitude = float_bits(absolute(number));
-  return make<spirv::UGreaterThanOp>(bool_type(), magnitude, bits_constant(magnitude.getType(), infinity(number.getType())));
+  return below(bits_constant(magnitude.getType(), infinity(number.getType())), magnitude);
 }
 
 Value VulkanEmitter::absolute(Value number) {

@@ -270,7 +270,7 @@ void VulkanEmitter::emit_for(scf::ForOp loop) {
     refuse(loop, "rule: a loop counts in 32 or 64 bits; got a narrower variable", "widen the bounds");
   // Iterations are counted: the variable itself may pass the end of its type after the last one.
   Value one = bits_constant(held, 1);
-  Value runs = loop.getUnsignedCmp() ? below(lower, upper) : make<spirv::SLessThanOp>(bool_type(), lower, upper);
+  Value runs = less(lower, upper, !loop.getUnsignedCmp());
   Value last = make<spirv::UDivOp>(held, sub(sub(upper, lower), one), step);
   Value count = select(runs, add(last, one), zero(held));
   Value iteration = variable(held), counter = variable(held);

@@ -72,8 +72,8 @@ class VulkanEmitter {
   Value bit_not(Value bits) { return make<spirv::NotOp>(bits.getType(), bits); }
   Value shift_left(Value left, Value right) { return make<spirv::ShiftLeftLogicalOp>(left.getType(), left, right); }
   Value shift_right(Value left, Value right) { return make<spirv::ShiftRightLogicalOp>(left.getType(), left, right); }
-  Value equal(Value left, Value right) { return make<spirv::IEqualOp>(bool_type(), left, right); }
-  Value below(Value left, Value right) { return make<spirv::ULessThanOp>(bool_type(), left, right); }
+  Value negated(Value condition) { return make<spirv::LogicalNotOp>(bool_type(), condition); }
+  Value below(Value left, Value right) { return less(left, right, false); }
   Value widened(Value word) { return make<spirv::UConvertOp>(long_type(), word); }
   Value low_word(Value bits) { return make<spirv::UConvertOp>(word_type(), bits); }
   Value extract(Value composite, int index);
@@ -108,6 +108,10 @@ class VulkanEmitter {
   Value held_value(Type type, Value number);      // its low bits, as values are held
   Value from_bool(Value condition);
   Value compare_integers(mlir::arith::CmpIOp compare);
+  Value compare_extended(mlir::arith::CmpIOp compare);  // in 32 bits; null: it takes 64
+  Value equal(Value a, Value b);                   // of numbers of 32 or 64 bits, as the next
+  Value less(Value a, Value b, bool is_signed);
+  Value compare_numbers(mlir::arith::CmpIPredicate predicate, Value a, Value b);
   Value convert_integer(mlir::Operation& operation, bool is_signed);
   Value convert_to_float(Type from, Type to, Value held, bool is_signed);
   Value convert_to_integer(Type to, Value number, bool is_signed);
