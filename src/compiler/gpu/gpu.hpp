@@ -20,6 +20,7 @@ struct GpuOptions {
   bool contract = false;      // a * b + c may be fused
   bool approximate = false;   // divisions and square roots of f32 may be the device's own
   bool debug_info = false;
+  bool verify = false;        // that each stage's function is of its form; an error where it is not
 };
 
 // Turns descriptors into pointers and masks, and pads blocks to powers of two (pad.hpp). After it the function holds what
@@ -39,7 +40,8 @@ mlir::LogicalResult pipeline_loops(tt::FuncOp function, const Capability &capabi
 mlir::LogicalResult allocate_shared(tt::FuncOp function, const Capability &capability);
 mlir::LogicalResult insert_barriers(tt::FuncOp function, const Capability &capability);
 
-// The verifiers of the three forms.
+// The verifiers of the three forms. They take time: lower() runs them where GpuOptions::verify asks for it, which compiles
+// do whose stages are dumped (TEENY_DUMP=tile,staged,synchronised).
 enum class Form { laid_out = 1, staged = 2, synchronised = 3 };
 mlir::LogicalResult verify_form(tt::FuncOp function, Form form, const Capability &capability);
 

@@ -32,13 +32,17 @@ func::FuncOp lower(ModuleOp module, const Capability& capability, const GpuOptio
     if (after) after(stage);
   };
   tt::FuncOp function = kernel_of(module);
+  const auto holds = [&](Form form) { return !options.verify || succeeded(verify_form(function, form, capability)); };
   if (failed(prepare(function, capability, options)) || failed(clean(module))) return {};
   if (failed(assign_layouts(function, capability, options)) || failed(clean(module))) return {};
   done("tile");
+  if (!holds(Form::laid_out)) return {};
   if (failed(pipeline_loops(function, capability, options)) || failed(clean(module))) return {};
   done("staged");
+  if (!holds(Form::staged)) return {};
   if (failed(allocate_shared(function, capability)) || failed(insert_barriers(function, capability))) return {};
   done("synchronised");
+  if (!holds(Form::synchronised)) return {};
   func::FuncOp kernel = to_thread(function, capability, options);
   if (!kernel || failed(clean(module))) return {};
   done("thread");

@@ -157,7 +157,9 @@ void make_gpu_program(Compilation& job, mlir::ModuleOp module, DiagnosticLog& lo
     if (job.dumps(stage.str())) job.dump(stage.str(), text_of(module));
   };
   std::optional<GpuProgram> built = build_gpu_program(module, *job.gpu, job.input.options, dump, job.dumps("llvm"),
-                                                      job.dumps("asm") || job.dumps("ptx") || job.dumps("spirv"), job.details);
+                                                      job.dumps("asm") || job.dumps("ptx") || job.dumps("spirv"),
+                                                      job.dumps("tile") || job.dumps("staged") || job.dumps("synchronised"),
+                                                      job.details);
   if (!built) {
     log.set_code(name_of(ErrorCode::unsupported));
     throw Error(ErrorCode::unsupported, "compile: the kernel must have a form on this GPU; got one that has none");

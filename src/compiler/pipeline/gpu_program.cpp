@@ -47,14 +47,15 @@ void number_messages(mlir::ModuleOp module, nlohmann::json& details) {
 
 std::optional<GpuProgram> build_gpu_program(mlir::ModuleOp module, const GpuTarget& target, const teeny_compile_options& options,
                              const std::function<void(llvm::StringRef stage)>& dump, bool want_llvm,
-                             bool want_assembly, nlohmann::json& details) {
+                             bool want_assembly, bool verify, nlohmann::json& details) {
   const gpu::GpuOptions gpu_options{.warps = options.warps,
                                     .stages = options.stages,
                                     .max_registers = options.max_registers,
                                     .reproducible = options.reproducible != 0,
                                     .contract = options.contract != 0,
                                     .approximate = options.approximate != 0,
-                                    .debug_info = options.debug_info != 0};
+                                    .debug_info = options.debug_info != 0,
+                                    .verify = verify};
   number_messages(module, details);
   const auto start = std::chrono::steady_clock::now();
   mlir::func::FuncOp kernel = gpu::lower(module, target.capability(), gpu_options, dump);

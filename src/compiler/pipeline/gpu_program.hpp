@@ -13,11 +13,11 @@
 
 namespace teeny::compiler {
 
-// Lowers the module's kernel for `target`. `dump` is told what stands after each stage. `details` receives the
-// metadata of gpu_program_abi.h. Nothing, after a located diagnostic, for what no GPU of this kind can run. Throws
-// teeny::Error.
+// Lowers the module's kernel for `target`. `dump` is told what stands after each stage; with `verify` each stage is held to
+// its form. `details` receives the metadata of gpu_program_abi.h. Nothing, after a located diagnostic, for what no GPU of
+// this kind can run. Throws teeny::Error.
 std::optional<GpuProgram> build_gpu_program(mlir::ModuleOp module, const GpuTarget& target, const teeny_compile_options& options,
                              const std::function<void(llvm::StringRef stage)>& dump, bool want_llvm,
-                             bool want_assembly, nlohmann::json& details);
+                             bool want_assembly, bool verify, nlohmann::json& details);
 
 }  // namespace teeny::compiler

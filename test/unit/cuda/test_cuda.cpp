@@ -37,6 +37,17 @@ INSTANTIATE_TEST_SUITE_P(Cuda, SuiteFor,
 
 TEST(Cuda, SuiteAssemblesWithoutFacts) { check_suite("cuda:sm_80", false); }
 
+// Dumping a stage holds it to its form.
+TEST(Cuda, StagesOfTheSuiteHoldToTheirForms) {
+  kernels::for_each_recording([](const char* name, const auto& recording) {
+    for (const char* target : {"cuda:sm_75", "cuda:sm_80", "cuda:sm_90a+wgmma", "vulkan:1.3"}) {
+      CompileOutput output = compile_for(*recording, target, {}, "tile,staged,synchronised");
+      if (output.ok) output = compile_for(*recording, target, output.relevant_facts, "tile,staged,synchronised");
+      EXPECT_TRUE(output.ok || !compile_for(*recording, target).ok) << name << " for " << target << ": " << errors_of(output);
+    }
+  });
+}
+
 TEST(Cuda, FactsWidenAccesses) {
   auto recording = teeny::record<float>(kernels::VectorAdd{});
   CompileOutput plain = compile_for(*recording, "cuda:sm_80");

@@ -11,6 +11,11 @@ Type stored_type(Type type) {
   return scalar.isInteger(1) ? Type(IntegerType::get(scalar.getContext(), 8)) : scalar;
 }
 
+Value is_nonzero(Emitter& emitter, Value stored) {
+  Value zero = emitter.constant(emitter.builder.getIntegerAttr(stored.getType(), 0));
+  return arith::CmpIOp::create(emitter.builder, emitter.location, arith::CmpIPredicate::ne, stored, zero);
+}
+
 Value scratch_array(Emitter& emitter, Operation* operation, unsigned number) {
   auto offsets = operation->getAttrOfType<DenseI64ArrayAttr>(scratch_offsets_attribute);
   SmallVector<Scratch, 1> scratch = scratch_of(operation, emitter.capability);
@@ -56,9 +61,7 @@ void load_shared(Emitter& emitter, Value array, Value index, int64_t count, int6
     auto load = thread::SharedLoadOp::create(builder, emitter.location, SmallVector<Type>(width, stored), array, base,
                                              Value(), int32_t(offset + first));
     for (Value value : load.getValues()) {
-      if (stored != scalar)
-        value = arith::CmpIOp::create(builder, emitter.location, arith::CmpIPredicate::ne, value,
-                                      emitter.constant(builder.getIntegerAttr(stored, 0)));
+      if (stored != scalar) value = is_nonzero(emitter, value);
       results.push_back(value);
     }
   }

@@ -5,8 +5,10 @@
 
 namespace teeny::compiler::gpu {
 
-// What an element is in shared memory: i1 takes an i8, pointers are i64.
+// What an element is in memory: i1 takes an i8, pointers are i64.
 mlir::Type stored_type(mlir::Type type);
+// i1 of an integer, as an i1 is read from memory.
+mlir::Value is_nonzero(Emitter& emitter, mlir::Value stored);
 
 // Array `number` of the operation's scratch (scratch_of). Null after an error: the operation has no place for it.
 mlir::Value scratch_array(Emitter& emitter, mlir::Operation* operation, unsigned number);

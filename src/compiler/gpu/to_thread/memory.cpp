@@ -1,7 +1,7 @@
 // tt.load and tt.store: accesses of as many registers at once as stand side by side in memory.
 #include <mlir/Dialect/Arith/IR/Arith.h>
 
-#include "compiler/gpu/to_thread/emitter.hpp"
+#include "compiler/gpu/to_thread/exchange.hpp"
 
 namespace teeny::compiler::gpu {
 
@@ -21,26 +21,16 @@ static int64_t access_width(Emitter &emitter, Value pointers, Value mask) {
   return std::max<int64_t>(1, std::min(width, emitter.capability.max_vector_bytes / bytes));
 }
 
-static Type memory_type(Type scalar) {
-  return scalar.isInteger(1) ? Type(IntegerType::get(scalar.getContext(), 8)) : scalar;  // i1 takes a byte
-}
-
 static Value mask_of(Emitter &emitter, Value mask, int number) {
   if (!mask) return {};
   ArrayRef<Value> masks = emitter.scalars(mask);
   return masks.size() == 1 ? masks.front() : masks[number];
 }
 
-static Value nonzero(Emitter &emitter, Value byte) {
-  OpBuilder &builder = emitter.builder;
-  Value zero = emitter.constant(builder.getI8IntegerAttr(0));
-  return arith::CmpIOp::create(builder, emitter.location, arith::CmpIPredicate::ne, byte, zero);
-}
-
 static LogicalResult emit_load(Emitter &emitter, tt::LoadOp load) {
   if (load.getIsVolatile()) return emit_volatile_load(emitter, load);
   OpBuilder &builder = emitter.builder;
-  Type scalar = Emitter::scalar_type(load.getType()), stored = memory_type(scalar);
+  Type scalar = Emitter::scalar_type(load.getType()), stored = stored_type(scalar);
   int64_t bytes = element_bytes(tt::pointee_type(load.getPtr().getType()));
   int64_t width = access_width(emitter, load.getPtr(), load.getMask());
   Scalars addresses(emitter.scalars(load.getPtr())), results;
@@ -56,7 +46,7 @@ static LogicalResult emit_load(Emitter &emitter, tt::LoadOp load) {
                                        mask_of(emitter, load.getMask(), first), other,
                                        address.base ? address.constant : 0, int32_t(bytes * width), load.getCache(),
                                        load.getEvict(), false);
-    for (Value value : made.getValues()) results.push_back(scalar == stored ? value : nonzero(emitter, value));
+    for (Value value : made.getValues()) results.push_back(scalar == stored ? value : is_nonzero(emitter, value));
   }
   emitter.bind(load.getResult(), std::move(results));
   return success();
@@ -64,7 +54,7 @@ static LogicalResult emit_load(Emitter &emitter, tt::LoadOp load) {
 
 static LogicalResult emit_store(Emitter &emitter, tt::StoreOp store) {
   OpBuilder &builder = emitter.builder;
-  Type scalar = Emitter::scalar_type(store.getValue().getType()), stored = memory_type(scalar);
+  Type scalar = Emitter::scalar_type(store.getValue().getType()), stored = stored_type(scalar);
   int64_t bytes = element_bytes(tt::pointee_type(store.getPtr().getType()));
   int64_t width = access_width(emitter, store.getPtr(), store.getMask());
   int32_t copies = 0;
