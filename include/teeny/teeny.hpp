@@ -12,6 +12,7 @@
 #include <teeny/host_buffer.hpp>
 #include <teeny/kernel.hpp>
 #include <teeny/launch.hpp>
+#include <teeny/package.hpp>
 #include <teeny/stream.hpp>
 #include <teeny/text_kernel.hpp>
 #include <teeny/tl.hpp>

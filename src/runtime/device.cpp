@@ -50,7 +50,7 @@ const DeviceState::Known* DeviceState::find_or_make(const detail::RecordedKernel
                           std::to_string(options.approximate) + std::to_string(options.debug_info);
   std::unique_ptr<Program>& program = programs_[key];
   if (!program) {
-    program = std::make_unique<Program>(*driver, *kernel, options);
+    program = std::make_unique<Program>(*driver, options);
     if (!kernel->is_text() && support::list_has(support::environment("TEENY_DUMP"), "trace")) {
       const std::string text = "// trace of " + kernel->name() + "\n" + trace::to_text(kernel->trace().body);
       std::fwrite(text.data(), 1, text.size(), stderr);

@@ -11,8 +11,7 @@
 #include "lang/trace.hpp"
 #include "runtime/compiler/compiler.hpp"
 #include "runtime/driver/driver.hpp"
-#include "runtime/program_cache.hpp"
-#include "support/digest.hpp"
+#include "runtime/program_request.hpp"
 
 namespace teeny::runtime {
 
@@ -25,7 +24,7 @@ class Program {
  public:
   static constexpr std::size_t max_variants = 4;
 
-  Program(DriverDevice& device, const detail::RecordedKernel& kernel, const CompileOptions& options);
+  Program(DriverDevice& device, const CompileOptions& options);
 
   // The executable for this launch. The common case takes no lock. Throws what the compile throws.
   Executable& choose(const Argument* arguments, const detail::RecordedKernel& kernel);
@@ -53,15 +52,19 @@ class Program {
   void analyse(const detail::RecordedKernel& kernel);
   const Variant& add(std::uint64_t guard, const detail::RecordedKernel& kernel, const std::string& reason);
   void publish(Table table);
-  CacheEntry obtain(const detail::RecordedKernel& kernel, const std::vector<teeny_fact>& facts, bool analyse_only,
-                    const std::string& reason);
-  CacheEntry compile(const detail::RecordedKernel& kernel, const std::vector<teeny_fact>& facts, bool analyse_only,
-                     const std::string& reason, const std::string& dump);
-  support::Digest key(const std::vector<teeny_fact>& facts, bool analyse_only) const;
-  std::vector<std::uint8_t> assembled(const support::Digest& portable, const CacheEntry& entry);
+  // Puts a variant into a new table.
+  const Variant& publish(std::uint64_t guard, Executable* executable);
+  const Variant& stand_in(std::uint64_t guard, const detail::RecordedKernel& kernel);
+  struct Found {
+    support::Digest name;
+    CacheEntry entry;
+  };
+  // For the best target of the device's for which there is or can be made one.
+  Found obtain(const detail::RecordedKernel& kernel, const std::vector<teeny_fact>& facts, bool analyse_only,
+               const std::string& reason) const;
+  std::vector<std::uint8_t> assembled(const Found& found);
 
   DriverDevice& device_;
-  const std::string body_;  // its digest
   const CompileOptions options_;
   const std::uint64_t cache_bytes_;
   std::atomic<const Table*> table_{nullptr};
@@ -69,8 +72,5 @@ class Program {
   std::vector<std::unique_ptr<const Table>> tables_;      // guarded by mutex_; the last one is current
   std::vector<std::unique_ptr<Executable>> executables_;  // guarded by mutex_
 };
-
-// "argument 2 (n) is divisible by 16"
-std::string fact_text(const teeny_fact& fact, const trace::Trace& trace);
 
 }  // namespace teeny::runtime

@@ -108,6 +108,9 @@ class DriverDevice {
  public:
   virtual ~DriverDevice() = default;
   virtual const DeviceInfo& info() const = 0;
+  // The targets whose programs it runs, the best first: info().target, then those that it takes where a program for that
+  // one is nowhere and nothing can make it.
+  virtual std::vector<std::string> targets() const { return {info().target}; }
 
   // Throws out_of_memory. At least one byte is allocated, so that an empty buffer is no null buffer.
   virtual std::shared_ptr<DeviceMemory> allocate(std::uint64_t bytes) = 0;

@@ -2,6 +2,8 @@
 // measuring what a launch costs above the driver.
 //
 //   FAKE_CUDA_DEVICES=9.0,8.6    compute capabilities of the devices; "9.0" where it is not set
+//   FAKE_CUDA_SAY=1              print the first line of each program that is loaded
+//   FAKE_CUDA_VERSION=11080      what the driver says of itself; 12080 where it is not set
 //   FAKE_CUDA_INIT=100           what cuInit returns
 //   FAKE_CUDA_WITHOUT_POOLS=1    the number of a device that has no memory pools
 //   FAKE_CUDA_LAUNCH=nothing     cuLaunchKernel returns at once
@@ -106,7 +108,10 @@ EXPORT Result cuInit(unsigned) {
   }
   return ok;
 }
-EXPORT Result cuDriverGetVersion(int* version) { return *version = 12080, ok; }
+EXPORT Result cuDriverGetVersion(int* version) {
+  const char* chosen = std::getenv("FAKE_CUDA_VERSION");
+  return *version = chosen != nullptr ? std::atoi(chosen) : 12080, ok;
+}
 EXPORT Result cuGetErrorName(Result result, const char** name) {
   static const std::map<Result, const char*> names = {{invalid_value, "CUDA_ERROR_INVALID_VALUE"},
                                                       {out_of_memory, "CUDA_ERROR_OUT_OF_MEMORY"},
@@ -369,6 +374,8 @@ EXPORT Result cuLinkDestroy(Link* link) {
 EXPORT Result cuModuleLoadData(Module** module, const void* image) {
   ENTER_IN_CONTEXT(cuModuleLoadData);
   *module = new Module{current, static_cast<const char*>(image)};
+  const std::string& text = (*module)->image;
+  if (std::getenv("FAKE_CUDA_SAY") != nullptr) std::printf("%s\n", text.substr(0, text.find('\n')).c_str());
   return ok;
 }
 EXPORT Result cuModuleUnload(Module* module) {

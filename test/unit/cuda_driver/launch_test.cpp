@@ -68,7 +68,7 @@ TEST_F(CudaLaunch, KeepsWhatTheDriverAssembled) {
   Fake::set("fail.cuLinkAddData_v2", 222);
   EXPECT_HAS(
       message_of(ErrorCode::device_failed, [&] { test::launch(device_, {4}, make_kernel("fill", fresh()), out, 3); }),
-      "a newer driver takes newer versions of PTX");
+      "assemble: the driver must take the program's PTX; got");
 }
 
 // What a launch of a program with these needs says.

@@ -50,7 +50,8 @@ void fill_result(const teeny_compile_request& request, Owned& owned, bool& ok) {
     return;
   }
   if (target.starts_with("cuda:")) {  // text that names its function, as PTX does
-    owned.program.assign(kernel.begin(), kernel.end());
+    const std::string text = "// " + target + (std::getenv("FAKE_PTX") != nullptr ? std::getenv("FAKE_PTX") : "") + "\n" + kernel;
+    owned.program.assign(text.begin(), text.end());
     const char* needs = std::getenv("FAKE_CUDA_NEEDS");  // "threads": 64, "shared_bytes": 1024
     owned.metadata =
         "{\"entry\": \"" + kernel + "\", " + (needs != nullptr ? needs : "\"threads\": 128, \"shared_bytes\": 0") + "}";

@@ -8,6 +8,7 @@
 
 #include "compiler/codegen/codegen.hpp"
 #include "compiler/target/cuda/cuda.hpp"
+#include "support/cuda_architectures.hpp"
 
 namespace teeny::compiler::cuda {
 
@@ -16,13 +17,35 @@ namespace {
 constexpr std::int64_t kibibyte = 1024;
 
 // Shared memory of one program: CUDA programming guide, "Technical specifications per compute capability" (the maximum
-// for one block). PTX versions: PTX ISA, "Target ISA notes".
-const Architecture architectures[] = {
-    {"sm_75", 75, 63, 64 * kibibyte},    {"sm_80", 80, 70, 163 * kibibyte},   {"sm_86", 86, 71, 99 * kibibyte},
-    {"sm_87", 87, 74, 163 * kibibyte},   {"sm_89", 89, 78, 99 * kibibyte},    {"sm_90", 90, 78, 227 * kibibyte},
-    {"sm_90a", 90, 80, 227 * kibibyte, true},
-    {"sm_100a", 100, 86, 227 * kibibyte}, {"sm_103a", 103, 88, 227 * kibibyte},
-    {"sm_110a", 110, 90, 227 * kibibyte}, {"sm_120a", 120, 87, 99 * kibibyte}, {"sm_121a", 121, 88, 99 * kibibyte}};
+// for one block).
+std::int64_t shared_bytes_of(int number) {
+  switch (number) {
+    case 75:
+      return 64 * kibibyte;
+    case 80:
+    case 87:
+      return 163 * kibibyte;
+    case 86:
+    case 89:
+    case 120:
+    case 121:
+      return 99 * kibibyte;
+    default:
+      return 227 * kibibyte;
+  }
+}
+
+const std::vector<Architecture>& architectures() {
+  static const std::vector<Architecture> list = [] {
+    std::vector<Architecture> made;
+    for (const support::CudaArchitecture& known : support::cuda_architectures()) {
+      made.push_back({std::string(known.name), known.number, known.ptx, shared_bytes_of(known.number)});
+      made.back().wgmma = known.name == "sm_90a";
+    }
+    return made;
+  }();
+  return list;
+}
 
 void configure_llvm_once() {
   static std::once_flag once;
@@ -88,7 +111,7 @@ class CudaTarget final : public GpuTarget {
 
 const Architecture& architecture_of(std::string_view name) {
   std::string known;
-  for (const Architecture& architecture : architectures) {
+  for (const Architecture& architecture : architectures()) {
     if (architecture.name == name) return architecture;
     known += (known.empty() ? "cuda:" : ", cuda:") + architecture.name;
   }

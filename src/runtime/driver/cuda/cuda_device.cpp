@@ -1,8 +1,11 @@
 #include "runtime/driver/cuda/cuda_device.hpp"
 
+#include <cstdio>
+
 #include <teeny/error.hpp>
 
 #include "runtime/driver/cuda/cuda_graph.hpp"
+#include "support/cuda_architectures.hpp"
 
 namespace teeny::runtime::cuda {
 
@@ -14,9 +17,31 @@ constexpr int input_ptx = 1;
 constexpr unsigned non_blocking = 1;
 constexpr int pool_release_threshold = 4;  // CUmemPool_attribute
 
+// Its PTX may be newer than the driver: a kernel raises the version with what it uses.
+void check_version(const std::string& text) {
+  constexpr std::string_view word = ".version ";
+  const std::size_t at = text.find(word);
+  int major = 0, minor = 0;
+  if (at == std::string::npos || std::sscanf(text.c_str() + at + word.size(), "%d.%d", &major, &minor) != 2) return;
+  int driver = 0;
+  check(symbols()->driver_version(&driver), "cuDriverGetVersion");
+  const int accepted = support::accepted_ptx(driver);
+  if (major * 10 + minor <= accepted) return;
+  throw Error(ErrorCode::unsupported,
+              "assemble: the driver must know the program's version of PTX; got " + std::to_string(major) + "." +
+                  std::to_string(minor) + ", expected at most " + std::to_string(accepted / 10) + "." +
+                  std::to_string(accepted % 10) + ", which CUDA " + version_text(driver) +
+                  " takes\nhelp: install a newer NVIDIA driver");
+}
+
 }  // namespace
 
-CudaDevice::CudaDevice(int index, DeviceInfo info) : info_(std::move(info)) {
+std::string version_text(int driver_version) {
+  return std::to_string(driver_version / 1000) + "." + std::to_string(driver_version % 1000 / 10);
+}
+
+CudaDevice::CudaDevice(int index, DeviceInfo info, std::vector<std::string> targets)
+    : info_(std::move(info)), targets_(std::move(targets)) {
   const Symbols& cuda = *symbols();
   Device device = 0;
   check(cuda.device_get(&device, index), "cuDeviceGet");
@@ -79,6 +104,7 @@ std::vector<std::uint8_t> CudaDevice::assemble(const std::vector<std::uint8_t>& 
   const Symbols& cuda = *symbols();
   const CurrentContext current(context_);
   std::string text(portable.begin(), portable.end());  // ends in a zero
+  check_version(text);
   char log[8192] = {};
   int options[] = {jit_error_log, jit_error_log_bytes};
   void* values[] = {log, reinterpret_cast<void*>(sizeof log)};
@@ -92,10 +118,8 @@ std::vector<std::uint8_t> CudaDevice::assemble(const std::vector<std::uint8_t>& 
   if (result == 0) made.assign(static_cast<std::uint8_t*>(cubin), static_cast<std::uint8_t*>(cubin) + bytes);
   cuda.link_destroy(state);
   if (result == 0) return made;
-  const std::string head = text.substr(0, text.find(".address_size"));
   throw Error(ErrorCode::device_failed, "assemble: the driver must take the program's PTX; got " + text_of(result) +
-                                            " for \"" + head + "\"\n" + log +
-                                            "\nhelp: a newer driver takes newer versions of PTX");
+                                            "\n" + log + "\nhelp: this is a fault of teeny's; report it with the kernel");
 }
 
 std::unique_ptr<Executable> CudaDevice::load(const std::vector<std::uint8_t>& program,

@@ -121,11 +121,16 @@ class CudaDriverStream final : public DriverStream {
 // Gives a copy to a stream; the context is current.
 void enqueue(const HostCopy& copy, CudaStream stream);
 
+// The version as people write it: "12.8" for 12080.
+std::string version_text(int driver_version);
+
 class CudaDevice final : public DriverDevice {
  public:
-  CudaDevice(int index, DeviceInfo info);
+  // `targets`: those whose programs it runs, the best first.
+  CudaDevice(int index, DeviceInfo info, std::vector<std::string> targets);
 
   const DeviceInfo& info() const override { return info_; }
+  std::vector<std::string> targets() const override { return targets_; }
   std::shared_ptr<DeviceMemory> allocate(std::uint64_t bytes) override;
   std::shared_ptr<HostMemory> allocate_host(std::uint64_t bytes) override;
   std::shared_ptr<DeviceMemory> wrap(void* host, std::uint64_t bytes) override;
@@ -167,6 +172,7 @@ class CudaDevice final : public DriverDevice {
   void await_allocation(const CudaMemory& memory, CudaStream stream);
 
   DeviceInfo info_;
+  const std::vector<std::string> targets_;
   Context context_ = nullptr;  // the primary one, shared with everyone in the process; kept to its end
   Limits limits_;
   StreamTable streams_;

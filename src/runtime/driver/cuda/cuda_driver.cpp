@@ -4,6 +4,7 @@
 
 #include "runtime/device_state.hpp"
 #include "runtime/driver/cuda/cuda_device.hpp"
+#include "support/cuda_architectures.hpp"
 
 namespace teeny::runtime {
 
@@ -17,17 +18,15 @@ int attribute(cuda::Device device, int which) {
   return value;
 }
 
-// What programs are compiled for: the device's own architecture where the compiler knows it, with the instructions that
-// only it has; otherwise the newest plain one below it, which newer devices run too.
-std::string target_of(int major, int minor) {
-  const int number = major * 10 + minor;
-  std::string best = "sm_75";
-  for (int known : {80, 86, 87, 89, 90, 100, 103, 110, 120, 121})
-    if (known == number)
-      return "cuda:sm_" + std::to_string(known) + (known >= 90 ? "a" : "");
-    else if (known < number && known <= 90)
-      best = "sm_" + std::to_string(known);
-  return "cuda:" + best;
+int driver_version() {
+  int version = 0;
+  check(symbols()->driver_version(&version), "cuDriverGetVersion");
+  return version;
+}
+
+// What the device runs, the best first: its own architecture where it is known, then plain older ones.
+std::vector<std::string> targets_of(int major, int minor) {
+  return support::cuda_targets(major * 10 + minor, support::accepted_ptx(driver_version()));
 }
 
 // As nvidia-smi -L prints it.
@@ -43,10 +42,13 @@ std::string uuid_of(cuda::Device device) {
   return text;
 }
 
-// Programs need 7.5's instructions at the least.
+// Programs need 7.5's instructions at the least, and a driver that knows how they are written.
 std::string too_old(int major, int minor) {
-  if (major * 10 + minor >= 75) return {};
-  return "a GPU must have compute capability 7.5 or newer; got " + std::to_string(major) + "." + std::to_string(minor);
+  if (major * 10 + minor < 75)
+    return "a GPU must have compute capability 7.5 or newer; got " + std::to_string(major) + "." + std::to_string(minor);
+  if (targets_of(major, minor).empty())
+    return "the driver must take PTX 6.3 or newer; got CUDA " + version_text(driver_version());
+  return {};
 }
 
 DeviceInfo describe(int index) {
@@ -61,7 +63,7 @@ DeviceInfo describe(int index) {
   const std::string unusable = too_old(major, minor);
   return {.spec = "cuda:" + std::to_string(index),
           .name = name,
-          .target = unusable.empty() ? target_of(major, minor) : "",
+          .target = unusable.empty() ? targets_of(major, minor).front() : "",
           .memory_bytes = memory,
           .cache_bytes = static_cast<std::uint64_t>(attribute(device, l2_cache_bytes)) / 2,
           .max_grid = {static_cast<std::uint64_t>(attribute(device, max_grid_x)),
@@ -104,7 +106,10 @@ class CudaDriver final : public Driver {
       throw Error(ErrorCode::unsupported, "Device::open: " + info.unusable + " of " + info.name + ", " + info.spec +
                                               ", expected a newer GPU\nhelp: choose another device with TEENY_DEVICE; "
                                               "`teeny devices` lists them");
-    return std::make_unique<CudaDevice>(index, std::move(info));
+    cuda::Device device = 0;
+    check(symbols()->device_get(&device, index), "cuDeviceGet");
+    return std::make_unique<CudaDevice>(
+        index, std::move(info), targets_of(attribute(device, compute_major), attribute(device, compute_minor)));
   }
 };
 
