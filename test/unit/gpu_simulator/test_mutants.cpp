@@ -1,9 +1,9 @@
 // Kernels without one of their barriers or waits: the simulator has to notice.
 //
-// Every kernel of the suite that a GPU can run, and products and attention in small blocks whose loads run ahead, are
-// lowered for sm_90a. Each of their barriers and waits is removed alone. A mutant counts where the log of the whole
-// kernel's run shows that two threads depend on what was removed (access_log.hpp); a barrier that has nothing to order
-// for these inputs, because its loop runs once for instance, does not.
+// Every kernel of the suite that a GPU can run is lowered for sm_90a, and products and attention in small blocks whose
+// loads run ahead for sm_90a and sm_75. Each of their barriers and waits is removed alone. A mutant counts where the log
+// of the whole kernel's run shows that two threads depend on what was removed (access_log.hpp); a barrier that has nothing
+// to order for these inputs, because its loop runs once for instance, does not.
 #include <algorithm>
 #include <cstring>
 #include <random>
@@ -23,7 +23,7 @@
 namespace teeny::compiler::simulator {
 namespace {
 
-constexpr char target[] = "simulator:cuda:sm_90a";
+constexpr char hopper[] = "simulator:cuda:sm_90a", turing[] = "simulator:cuda:sm_75";  // with asynchronous copies and without
 constexpr std::size_t buffer_bytes = 256 * 1024;
 constexpr std::uint64_t number_argument = 64;
 constexpr int seeds = 3;
@@ -31,7 +31,8 @@ constexpr int seeds = 3;
 // A kernel with one program's launch: buffers of small numbers, all integers alike.
 class Subject {
  public:
-  Subject(const teeny::detail::RecordedKernel& kernel, const CompileOutput& output, const std::vector<teeny_fact>& facts)
+  Subject(const char* target, const teeny::detail::RecordedKernel& kernel, const CompileOutput& output,
+          const std::vector<teeny_fact>& facts)
       : kernel_(kernel), capability_(gpu::capability_of(target)) {
     load_dialects(context_);
     const llvm::StringRef bytes(reinterpret_cast<const char*>(output.program.data()), output.program.size());
@@ -108,7 +109,7 @@ bool caught_without(Subject& subject, mlir::Operation* operation) {
   return caught;
 }
 
-void try_mutants(const char* name, const teeny::detail::RecordedKernel& kernel, bool with_facts, Count& count) {
+void try_mutants(const char* target, const char* name, const teeny::detail::RecordedKernel& kernel, bool with_facts, Count& count) {
   CompileOutput output = compile_for(kernel, target);
   if (!output.ok) return;  // for what a GPU refuses there are other tests
   std::vector<teeny_fact> facts;
@@ -117,7 +118,7 @@ void try_mutants(const char* name, const teeny::detail::RecordedKernel& kernel, 
     output = compile_for(kernel, target, facts);
     ASSERT_TRUE(output.ok) << name;
   }
-  Subject subject(kernel, output, facts);
+  Subject subject(target, kernel, output, facts);
   std::vector<Event> log;
   const Result whole = subject.run(0, &log);
   ASSERT_TRUE(whole.ok) << name << ": " << whole.findings[0].message;
@@ -155,15 +156,19 @@ void try_mutants(const char* name, const teeny::detail::RecordedKernel& kernel, 
 TEST(Mutants, MissingBarriersAndWaitsAreNoticed) {
   Count count;
   kernels::for_each_recording([&](const char* name, const auto& recording) {
-    if (!HasFatalFailure()) try_mutants(name, *recording, false, count);
+    if (!HasFatalFailure()) try_mutants(hopper, name, *recording, false, count);
   });
-  const auto pipelined = [&](const char* name, const auto& recording) { try_mutants(name, *recording, true, count); };
+  const auto pipelined = [&](const char* target, const char* name, const auto& recording) {
+    if (!HasFatalFailure()) try_mutants(target, name, *recording, true, count);
+  };
   using teeny::record;
-  pipelined("pipelined f16", record<half, float>(kernels::MatMul{.BM = 32, .BN = 32, .BK = 16, .STAGES = 3}));
-  pipelined("pipelined bf16", record<bfloat16, bfloat16>(kernels::MatMul{.BM = 64, .BN = 32, .BK = 16, .STAGES = 2}));
-  pipelined("pipelined tf32", record<float, float>(kernels::MatMul{
-                                  .BM = 32, .BN = 64, .BK = 8, .STAGES = 4, .PRECISION = tl::Precision::fast}));
-  pipelined("attention", record<half>(kernels::Attention{.BM = 32, .BN = 16, .HEAD = 32}));
+  for (const char* target : {hopper, turing}) {
+    pipelined(target, "pipelined f16", record<half, float>(kernels::MatMul{.BM = 32, .BN = 32, .BK = 16, .STAGES = 3}));
+    pipelined(target, "pipelined bf16", record<bfloat16, bfloat16>(kernels::MatMul{.BM = 64, .BN = 32, .BK = 16, .STAGES = 2}));
+    pipelined(target, "pipelined tf32", record<float, float>(kernels::MatMul{
+                                            .BM = 32, .BN = 64, .BK = 8, .STAGES = 4, .PRECISION = tl::Precision::fast}));
+    pipelined(target, "attention", record<half>(kernels::Attention{.BM = 32, .BN = 16, .HEAD = 32}));
+  }
   const int mutants = count.barriers + count.waits;
   std::printf("%d kernels, %d mutants (%d barriers, %d waits), %d caught; %d with nothing to order\n", count.kernels, mutants,
               count.barriers, count.waits, count.caught, count.equivalent);

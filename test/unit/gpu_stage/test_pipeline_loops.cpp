@@ -97,9 +97,27 @@ TEST_F(Pipeline, StagesFitSharedMemory) {
   EXPECT_TRUE(succeeded(allocate_shared(function_, small)));
 }
 
-TEST_F(Pipeline, WithoutCopiesNothingRunsAhead) {
-  stage({}, "", "", "", "%i", cuda::capability_of(cuda::architecture_of("sm_75")));
-  EXPECT_EQ(count<tile::CopyInOp>(), 0);
+// Into registers ahead of the product, into the other of two buffers behind it; one barrier a turn.
+TEST_F(Pipeline, WithoutCopiesLoadsRunAheadThroughRegisters) {
+  const Capability turing = cuda::capability_of(cuda::architecture_of("sm_75"));
+  stage({.stages = 4}, ", %mask, %ones ", "", "", "%i", turing);
+  EXPECT_EQ(count<tile::CopyInOp>() + count<tile::WaitOp>(), 0);
+  EXPECT_EQ(buffers(), 2);
+  EXPECT_EQ(count<tile::LocalStoreOp>(), 2 * 2);
+  loop().walk([&](tile::LocalStoreOp store) {
+    EXPECT_TRUE(store.getAhead());
+    auto load = store.getSource().getDefiningOp<tt::LoadOp>();
+    loop().walk([&](tile::MmaOp product) {
+      EXPECT_TRUE(load->isBeforeInBlock(product));
+      EXPECT_TRUE(product->isBeforeInBlock(store));
+    });
+  });
+  ASSERT_TRUE(succeeded(allocate_shared(function_, turing)));
+  ASSERT_TRUE(succeeded(insert_barriers(function_, turing)));
+  EXPECT_EQ(count<tile::BarrierOp>(loop()), 1);
+  EXPECT_TRUE(succeeded(verify_form(function_, Form::synchronised, turing)));
+  stage({.stages = 1}, "", "", "", "%i", turing);
+  EXPECT_EQ(count<tile::LocalStoreOp>(), 0);
 }
 
 // A write in the loop might change what a later turn loads.

@@ -53,8 +53,9 @@ def Tile_LocalLoadOp : Tile_Op<"local_load", [MemoryEffects<[MemRead<tile_shared
   let hasVerifier = 1;
 }
 def Tile_LocalStoreOp : Tile_Op<"local_store", [MemoryEffects<[MemWrite<tile_shared>]>]> {
-  let arguments = (ins AnyRankedTensor:$source, Tile_MemType:$memory);
-  let assemblyFormat = "$source `,` $memory attr-dict `:` type($source) `,` qualified(type($memory))";
+  let summary = "the block into the memory; `ahead`: it is a buffer of a ring, and what is read since the last barrier is another one";
+  let arguments = (ins AnyRankedTensor:$source, Tile_MemType:$memory, UnitAttr:$ahead);
+  let assemblyFormat = "$source `,` $memory (`ahead` $ahead^)? attr-dict `:` type($source) `,` qualified(type($memory))";
   let hasVerifier = 1;
 }
 

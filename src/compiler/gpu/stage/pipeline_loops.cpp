@@ -10,6 +10,11 @@
 // been read. What p needs is computed a second time for turn i + S - 1, carried by the loop where it depends on values
 // that the loop carries.
 //
+// Where lanes have no asynchronous copies, they load into registers ahead of the products and store behind them:
+//   load p(0), store it into buffer 0
+//   for i { load p(i + 1); acc = mma (buffer i mod 2) …; store it into buffer (i + 1) mod 2 }
+// The barrier before the products of turn i tells both that the buffer has been stored and that the other has been read.
+//
 // Where the unit runs beside the lanes and a product is only summed from turn to turn, it is waited for a turn later:
 //   for i { wait until group i has come; begin acc = mma (buffer i mod S) …; copy p(i + S - 2) into buffer (i - 2) mod S;
 //           wait for the mma of turn i - 1 }
@@ -37,7 +42,7 @@ namespace {
 struct Feed {
   tt::LoadOp load;
   tile::AllocOp allocation;
-  int width = 0;  // bytes that a lane copies at once
+  int width = 0;  // bytes that a lane copies at once; 0: through registers
 };
 
 // The widest copy that addresses, mask, registers and the places in memory allow; 0: none.
@@ -103,10 +108,9 @@ class Pipeliner {
   // Null where a load depends on other loads or effects of the loop.
   bool run(std::vector<Feed> feeds) {
     feeds_ = std::move(feeds);
-    for (Feed &feed : feeds_) {
-      add_need(feed.load.getPtr());
-      if (feed.load.getMask()) add_need(feed.load.getMask());
-    }
+    copies_ = feeds_.front().width != 0;
+    for (Feed &feed : feeds_)
+      for (Value operand : feed.load->getOperands()) add_need(operand);
     if (!possible_) return false;
     for (Operation &operation : *loop_.getBody())
       if (needed_.contains(&operation)) ahead_.push_back(&operation);
@@ -157,21 +161,53 @@ class Pipeliner {
     return arith::CmpIOp::create(builder_, location_, arith::CmpIPredicate::ugt, left, step);
   }
 
+  // The mask of a load in the turn that `values` maps to, where the turn is there at all.
+  Value mask_of(tt::LoadOp load, IRMapping &values, Value condition) {
+    auto pointers = cast<RankedTensorType>(load.getPtr().getType());
+    auto type = RankedTensorType::get(pointers.getShape(), builder_.getI1Type(), pointers.getEncoding());
+    Value all = tt::SplatOp::create(builder_, load.getLoc(), type, condition);
+    if (!load.getMask()) return all;
+    return arith::AndIOp::create(builder_, load.getLoc(), values.lookupOrDefault(load.getMask()), all);
+  }
+
+  Value view(const Feed &feed, Value ring, Value number) {
+    tt::LoadOp load = feed.load;
+    tile::AllocOp allocation = feed.allocation;
+    return tile::ViewBufferOp::create(builder_, load.getLoc(), allocation.getType(), ring, number);
+  }
+
   // Copies of the turn that `values` maps the loop's variable and carried values to, one group.
   void copy(IRMapping &values, Value condition, Value buffer) {
     for (Operation *operation : ahead_) builder_.clone(*operation, values);
     for (auto [feed, ring] : llvm::zip_equal(feeds_, rings_)) {
-      tt::LoadOp load = feed.load;
-      Value pointers = values.lookupOrDefault(load.getPtr()), mask = load.getMask();
-      auto type = RankedTensorType::get(cast<RankedTensorType>(pointers.getType()).getShape(), builder_.getI1Type(),
-                                        cast<RankedTensorType>(pointers.getType()).getEncoding());
-      Value all = tt::SplatOp::create(builder_, load.getLoc(), type, condition);
-      if (mask) all = arith::AndIOp::create(builder_, load.getLoc(), values.lookupOrDefault(mask), all);
-      Value memory = tile::ViewBufferOp::create(builder_, load.getLoc(), feed.allocation.getType(), ring, buffer);
-      tile::CopyInOp::create(builder_, load.getLoc(), tile::TokenType::get(loop_.getContext()), pointers, all, Value(),
-                             ValueRange(), Value(), Value(), memory, tile::CopyKind::THREAD, feed.width);
+      Value mask = mask_of(feed.load, values, condition), memory = view(feed, ring, buffer);
+      tile::CopyInOp::create(builder_, feed.load.getLoc(), tile::TokenType::get(loop_.getContext()),
+                             values.lookupOrDefault(feed.load.getPtr()), mask, Value(), ValueRange(), Value(), Value(), memory,
+                             tile::CopyKind::THREAD, feed.width);
     }
     tile::CommitOp::create(builder_, location_, tile::TokenType::get(loop_.getContext()), ValueRange());
+  }
+
+  void wait(int pending) {
+    tile::WaitOp::create(builder_, location_, tile::TokenType::get(loop_.getContext()), ValueRange(), pending);
+  }
+
+  // The same through registers: a value for each feed, and where they go.
+  SmallVector<Value> load(IRMapping &values, Value condition) {
+    for (Operation *operation : ahead_) builder_.clone(*operation, values);
+    SmallVector<Value> loaded;
+    for (Feed &feed : feeds_) {
+      Value mask = mask_of(feed.load, values, condition);
+      auto made = cast<tt::LoadOp>(builder_.clone(*feed.load, values));
+      made.getMaskMutable().assign(mask);
+      loaded.push_back(made);
+    }
+    return loaded;
+  }
+
+  void store(ArrayRef<Value> loaded, Value buffer, bool ahead) {
+    for (auto [feed, ring, value] : llvm::zip_equal(feeds_, rings_, loaded))
+      tile::LocalStoreOp::create(builder_, feed.load.getLoc(), value, view(feed, ring, buffer), ahead);
   }
 
   void make_prologue() {
@@ -184,7 +220,8 @@ class Pipeliner {
       Value condition = any;
       if (turn > 0) condition = arith::AndIOp::create(builder_, location_, any, has_turn(loop_.getLowerBound(), turn));
       IRMapping values = turn_at(variable, first_);
-      copy(values, condition, constant(turn));
+      if (copies_) copy(values, condition, constant(turn));
+      else store(load(values, condition), constant(turn), false);
       first_ = renewed(values);
       variable = arith::AddIOp::create(builder_, location_, variable, loop_.getStep());
     }
@@ -217,7 +254,7 @@ class Pipeliner {
     loop_ = cast<scf::ForOp>(*loop_.replaceWithAdditionalYields(rewriter, added, false, keep));
     ValueRange arguments = loop_.getRegionIterArgs().take_back(count + 1);
     builder_.setInsertionPointToStart(loop_.getBody());
-    tile::WaitOp::create(builder_, location_, tile::TokenType::get(loop_.getContext()), ValueRange(), ahead_turns_ - 1);
+    if (copies_) wait(ahead_turns_ - 1);
     if (products_.beside_lanes) tile::FenceOp::create(builder_, location_);
     Value read = arguments.back();
     if (products_.last_longer())
@@ -226,15 +263,23 @@ class Pipeliner {
     Value distance = arith::MulIOp::create(builder_, location_, loop_.getStep(), number_of(variable.getType(), ahead_turns_));
     Value later = arith::AddIOp::create(builder_, location_, variable, distance);
     IRMapping values = turn_at(later, arguments.drop_back());
-    copy(values, has_turn(variable, ahead_turns_), in_ring(read, ahead_turns_));
+    Operation *yield = loop_.getBody()->getTerminator();
+    Value buffer = in_ring(read, ahead_turns_);
+    if (copies_) {
+      copy(values, has_turn(variable, ahead_turns_), buffer);
+    } else {
+      SmallVector<Value> loaded = load(values, has_turn(variable, ahead_turns_));
+      OpBuilder::InsertionGuard guard(builder_);
+      builder_.setInsertionPoint(yield);
+      store(loaded, buffer, true);
+    }
     SmallVector<Value> next = renewed(values);
     next.push_back(in_ring(read, 1));
-    Operation *yield = loop_.getBody()->getTerminator();
     yield->setOperands(yield->getNumOperands() - count - 1, count + 1, next);
     read_rings(read);
     if (products_.run_on) let_products_run();
     builder_.setInsertionPointAfter(loop_);
-    tile::WaitOp::create(builder_, location_, tile::TokenType::get(loop_.getContext()), ValueRange(), 0);
+    if (copies_) wait(0);
     loop_ = drop_unused_carried_values(loop_);
     if (products_.overlapping) overlap_products(loop_, plan_overlap(loop_, capability_));
   }
@@ -286,6 +331,7 @@ class Pipeliner {
   OpBuilder builder_;
   Location location_;
   std::vector<Feed> feeds_;
+  bool copies_ = true;  // asynchronous ones; false: through registers
   bool possible_ = true;
   llvm::SmallSetVector<unsigned, 8> carried_;  // numbers of carried values
   llvm::DenseSet<Operation *> needed_;
@@ -297,6 +343,11 @@ bool feeds_product(tile::AllocOp allocation) {
   return llvm::any_of(allocation->getUsers(), [](Operation *user) {
     return isa<tile::MmaOp>(user) || (isa<tile::ViewTransOp>(user) && llvm::any_of(user->getUsers(), llvm::IsaPred<tile::MmaOp>));
   });
+}
+
+// Whether every turn reads it: only then a barrier stands in each between the reads and stores of one buffer.
+bool is_read_in_every_turn(tile::AllocOp allocation) {
+  return llvm::any_of(allocation->getUsers(), [&](Operation *user) { return user->getBlock() == allocation->getBlock(); });
 }
 
 // Loads of the body itself, where nothing in the loop writes memory that they might read.
@@ -311,8 +362,12 @@ std::vector<Feed> feeds_of(scf::ForOp loop, const AxisInfoAnalysis &axis_info, c
   if (writes) return feeds;
   for (auto allocation : loop.getBody()->getOps<tile::AllocOp>()) {
     auto load = allocation.getInitial() ? allocation.getInitial().getDefiningOp<tt::LoadOp>() : tt::LoadOp();
-    if (!load || load->getBlock() != loop.getBody() || !load->hasOneUse() || !gives_zero_outside(load)) continue;
-    if (!feeds_product(allocation)) continue;
+    if (!load || load->getBlock() != loop.getBody() || !load->hasOneUse() || !feeds_product(allocation)) continue;
+    if (!capability.has_copy_async()) {
+      if (is_read_in_every_turn(allocation)) feeds.push_back({load, allocation, 0});
+      continue;
+    }
+    if (!gives_zero_outside(load)) continue;  // copies fill with zeros
     if (int width = copy_width(load, allocation, axis_info, capability)) feeds.push_back({load, allocation, width});
   }
   return feeds;
@@ -350,6 +405,7 @@ struct Plan {
 int stages_of(const Plan &plan, const Products &products, const Capability &capability, const GpuOptions &options) {
   auto own = scf::ForOp(plan.loop)->getAttrOfType<IntegerAttr>("tt.num_stages");
   int stages = own ? int(own.getInt()) : options.stages ? options.stages : products.run_on ? 4 : 3;
+  if (!capability.has_copy_async()) stages = std::min(stages, 2);  // registers hold one turn
   while (stages > 1 && plan.memory + (stages - 1) * plan.of_feeds > capability.shared_bytes) --stages;
   return stages;
 }
@@ -357,7 +413,6 @@ int stages_of(const Plan &plan, const Products &products, const Capability &capa
 }  // namespace
 
 LogicalResult pipeline_loops(tt::FuncOp function, const Capability &capability, const GpuOptions &options) {
-  if (!capability.has_copy_async()) return success();
   AxisInfoAnalysis axis_info(function);
   std::vector<Plan> plans;
   function.walk([&](scf::ForOp loop) {

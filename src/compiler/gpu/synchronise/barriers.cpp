@@ -8,7 +8,7 @@
 //
 // A copy that runs beside the lane (tile.copy_in) writes from its start to the wait for it: its start must come after
 // others' reads of the memory, and after a wait it is a write like any other. What is read meanwhile is, by the
-// operation's contract, another buffer of the memory.
+// operation's contract, another buffer of the memory. So it is for a store that runs ahead (tile.local_store ahead).
 //
 // A matrix unit that runs beside the lanes (tile.mma async, and any whose row reads memory itself) reads from its start to
 // the tile.mma_wait for it, and sees what lanes wrote only where each of them has passed a fence and then a barrier.
@@ -152,8 +152,10 @@ class BarrierInserter {
   void access(Operation& operation, Pending& pending) {
     Pending before = accesses_of(operation);
     bool shared = false, global = false;
+    auto store = dyn_cast<tile::LocalStoreOp>(operation);
+    const bool ahead = store && store.getAhead();
     for (const SharedAccess& now : before.shared)
-      for (const SharedAccess& earlier : pending.shared) shared |= conflicts(earlier, now);
+      for (const SharedAccess& earlier : pending.shared) shared |= conflicts(earlier, now) && !(ahead && !earlier.writes);
     for (const GlobalAccess& now : before.global)
       for (const GlobalAccess& earlier : pending.global) global |= conflicts(earlier, now);
     OpBuilder builder(&operation);
