@@ -39,13 +39,17 @@ TEST(Cuda, SuiteAssemblesWithoutFacts) { check_suite("cuda:sm_80", false); }
 
 // Dumping a stage holds it to its form.
 TEST(Cuda, StagesOfTheSuiteHoldToTheirForms) {
-  kernels::for_each_recording([](const char* name, const auto& recording) {
-    for (const char* target : {"cuda:sm_75", "cuda:sm_80", "cuda:sm_90a+wgmma", "vulkan:1.3"}) {
-      CompileOutput output = compile_for(*recording, target, {}, "tile,staged,synchronised");
-      if (output.ok) output = compile_for(*recording, target, output.relevant_facts, "tile,staged,synchronised");
+  const std::string stages = "tile,staged,synchronised";
+  for (const char* target : {"cuda:sm_75", "cuda:sm_80", "cuda:sm_90a", "vulkan:1.3"}) {
+    int held = 0;
+    kernels::for_each_recording([&](const char* name, const auto& recording) {
+      CompileOutput output = compile_for(*recording, target, {}, stages);
+      if (output.ok) output = compile_for(*recording, target, output.relevant_facts, stages);
       EXPECT_TRUE(output.ok || !compile_for(*recording, target).ok) << name << " for " << target << ": " << errors_of(output);
-    }
-  });
+      held += output.ok;
+    });
+    EXPECT_GT(held, 10) << target;
+  }
 }
 
 TEST(Cuda, FactsWidenAccesses) {
