@@ -245,11 +245,6 @@ DotPlan lanes_plan(tt::DotOp dot, const MatrixUnit &unit, const Capability &capa
 
 }  // namespace
 
-bool is_beside_lanes(tile::MmaOp product, const Capability &capability) {
-  const MatrixUnit *unit = capability.unit(product.getUnit());
-  return unit && unit->form == MatrixUnit::Form::memory;
-}
-
 DotPlan plan_dot(tt::DotOp dot, const Capability &capability, int warps, const AxisInfoAnalysis &axis_info) {
   for (const MatrixUnit &unit : capability.units) {
     if (!fits(unit, dot)) continue;

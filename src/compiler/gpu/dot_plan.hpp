@@ -25,6 +25,9 @@ struct DotPlan {
 DotPlan plan_dot(tt::DotOp dot, const Capability &capability, int warps, const AxisInfoAnalysis &axis_info);
 
 // Whether the product's unit reads shared memory itself, beside the lanes.
-bool is_beside_lanes(tile::MmaOp product, const Capability &capability);
+inline bool is_beside_lanes(tile::MmaOp product, const Capability &capability) {
+  const MatrixUnit *unit = capability.unit(product.getUnit());
+  return unit && unit->form == MatrixUnit::Form::memory;
+}
 
 }  // namespace teeny::compiler::gpu
