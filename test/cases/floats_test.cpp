@@ -61,6 +61,17 @@ TEST_P(Floats, NAN_1_reductions_do_not_depend_on_the_position) {
   EXPECT_TRUE(std::isnan(download(one)[0]) && std::isnan(download(one)[1]));
 }
 
+TEST_P(Floats, NAN_2_constants_and_equal_operands_hide_no_nan) {
+  conformance::for_each_type(Types<float, double>{}, [&]<class D> {
+    const D nan = std::numeric_limits<D>::quiet_NaN(), inf = std::numeric_limits<D>::infinity();
+    const auto x = in<D>({nan, inf, -inf, D(0), D(-3)});
+    expect_equal_or_nan<D>(map<D>([](auto v) { return v * D(0); }, x), {NAN, NAN, NAN, 0, 0});
+    expect_equal_or_nan<D>(map<D>([](auto v) { return v - v; }, x), {NAN, NAN, NAN, 0, 0});
+    expect_equal_or_nan<D>(map<D>([](auto v) { return D(0) / v; }, x), {NAN, 0, 0, NAN, 0});
+    expect_equal_or_nan<D>(map<D>([](auto v) { return v + D(0); }, x), {NAN, double(inf), double(-inf), 0, -3});
+  });
+}
+
 TEST_P(Floats, ZERO_1_the_sign_of_zero_is_kept) {
   const auto x = in_bits<float>({0x80000000});
   const std::uint32_t minus = 0x80000000;
@@ -70,6 +81,7 @@ TEST_P(Floats, ZERO_1_the_sign_of_zero_is_kept) {
   EXPECT_EQ(one([](auto v) { return -tl::abs(v); }), minus);
   EXPECT_EQ(one([](auto v) { return tl::abs(v); }), 0u);
   EXPECT_EQ(one([](auto v) { return v + 0.0f; }), 0u);
+  EXPECT_EQ(one([](auto v) { return v * 0.0f; }), minus);
   EXPECT_EQ(one([](auto v) { return v + -0.0f; }), minus);
   EXPECT_EQ(one([](auto v) { return v - 0.0f; }), minus);
   EXPECT_EQ(one([](auto v) { return v * 1; }), minus);

@@ -12,6 +12,7 @@ using namespace mlir;
 namespace {
 
 std::uint64_t sign_mask(Type number) { return number.isF64() ? std::uint64_t{1} << 63 : std::uint64_t{1} << 31; }
+std::uint64_t quiet_nan(Type number) { return number.isF64() ? 0x7ff8000000000000u : 0x7fc00000u; }
 std::uint64_t infinity(Type number) { return number.isF64() ? 0x7ff0000000000000u : 0x7f800000u; }
 
 }  // namespace
@@ -147,6 +148,47 @@ Value VulkanEmitter::compare_floats(arith::CmpFPredicate predicate, Value a, Val
   return {};
 }
 
+namespace {
+
+bool is_zero(Value number, bool negative_too = true) {
+  FloatAttr constant;
+  auto made = number.getDefiningOp<spirv::ConstantOp>();
+  if (!made || !(constant = dyn_cast<FloatAttr>(made.getValue()))) return false;
+  return constant.getValue().isZero() && (negative_too || !constant.getValue().isNegative());
+}
+
+}  // namespace
+
+// Sums, products and quotients with a constant 0 that Mesa's software device takes for x, 0 and 0, whatever x is. Null: it is
+// none of them.
+Value VulkanEmitter::operation_with_zero(Operation& operation, Type type, llvm::ArrayRef<Value> x) {
+  const auto where_bits = [&](Value condition, std::uint64_t yes, Value no) {
+    return bitcast(type, select(condition, bits_constant(no.getType(), yes), no));
+  };
+  const auto special = [&](Value number) {  // an infinity or NaN
+    Value magnitude = float_bits(absolute(number));
+    return negated(below(magnitude, bits_constant(magnitude.getType(), infinity(type))));
+  };
+  if (isa<arith::AddFOp>(operation) && (is_zero(x[0], false) || is_zero(x[1], false))) {
+    Value bits = float_bits(is_zero(x[1], false) ? x[0] : x[1]);
+    return where_bits(equal(bits, bits_constant(bits.getType(), sign_mask(type))), 0, bits);
+  }
+  if (isa<arith::SubFOp>(operation) && x[0] == x[1])
+    return where_bits(special(x[0]), quiet_nan(type), bits_constant(float_bits(x[0]).getType(), 0));
+  if (isa<arith::MulFOp>(operation) && (is_zero(x[0]) || is_zero(x[1]))) {
+    Value other = is_zero(x[1]) ? x[0] : x[1];
+    Value sign = bit_and(bit_xor(float_bits(x[0]), float_bits(x[1])), bits_constant(float_bits(other).getType(), sign_mask(type)));
+    return where_bits(special(other), quiet_nan(type), sign);
+  }
+  if (isa<arith::DivFOp>(operation) && is_zero(x[0])) {
+    Value bits = float_bits(x[1]), magnitude = float_bits(absolute(x[1]));
+    Value sign = bit_and(bit_xor(float_bits(x[0]), bits), bits_constant(bits.getType(), sign_mask(type)));
+    Value open = make<spirv::LogicalOrOp>(bool_type(), is_nan(x[1]), equal(magnitude, bits_constant(bits.getType(), 0)));
+    return where_bits(open, quiet_nan(type), sign);
+  }
+  return {};
+}
+
 // Operands and result are of `type`, f32 or f64.
 Value VulkanEmitter::float_operation(Operation& operation, Type type, llvm::ArrayRef<Value> x) {
   return llvm::TypeSwitch<Operation*, Value>(&operation)
@@ -186,7 +228,8 @@ bool VulkanEmitter::emit_float(Operation& operation) {
   } else if (isa<thread::RoundTf32Op>(operation)) {
     result = round_tf32(x[0]);
   } else {
-    result = float_operation(operation, x[0].getType(), x);
+    result = operation_with_zero(operation, x[0].getType(), x);
+    if (!result) result = float_operation(operation, x[0].getType(), x);
     if (!result) return false;
     result = held_float(to, result);
   }

@@ -120,6 +120,7 @@ class VulkanEmitter {
 
   // ---- emit_floats.cpp
   bool emit_float(mlir::Operation& operation);
+  Value operation_with_zero(mlir::Operation& operation, Type type, llvm::ArrayRef<Value> operands);
   Value float_operation(mlir::Operation& operation, Type type, llvm::ArrayRef<Value> operands);
   Value compare_floats(mlir::arith::CmpFPredicate predicate, Value left, Value right);
   Value is_nan(Value number);

@@ -5,6 +5,7 @@
 
 #include <teeny/error.hpp>
 
+#include "runtime/driver/vulkan/probe.hpp"
 #include "runtime/driver/vulkan/vulkan_device.hpp"
 
 namespace teeny::runtime {
@@ -24,9 +25,11 @@ class Found {
     std::vector<VkPhysicalDevice> handles(count);
     if (loaded->vk.EnumeratePhysicalDevices(loaded->handle, &count, handles.data()) < 0) return;
     handles.resize(count);
-    for (std::size_t i = 0; i < handles.size(); ++i)
+    contexts_.resize(handles.size());
+    for (std::size_t i = 0; i < handles.size(); ++i) {
       devices_.push_back(describe(*loaded, handles[i], static_cast<int>(i)));
-    contexts_.resize(devices_.size());
+      if (devices_[i].info.unusable.empty()) probe(devices_[i], static_cast<int>(i));
+    }
   }
 
   std::vector<DeviceInfo> infos() const {
@@ -43,6 +46,21 @@ class Found {
   }
 
  private:
+  // Devices of one maker and driver compute alike. One that fails must not take the others from who only asks.
+  void probe(PhysicalDevice& device, int index) {
+    const auto alike = std::find_if(devices_.begin(), devices_.end(), [&](const PhysicalDevice& other) {
+      return &other != &device && other.cache_identity == device.cache_identity && other.info.unusable.empty();
+    });
+    try {
+      device.features = alike != devices_.end() ? alike->features
+                                                : probed_features(device, [&]() -> Context& { return context(index); });
+      device.info.target = to_target(device.features).text();
+    } catch (const Error& error) {
+      const std::string reason = error.what();
+      device.info.unusable = reason.substr(0, reason.find('\n'));
+    }
+  }
+
   std::vector<PhysicalDevice> devices_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Context>> contexts_;  // guarded by mutex_

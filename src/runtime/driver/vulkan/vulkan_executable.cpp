@@ -3,6 +3,7 @@
 
 #include <teeny/error.hpp>
 
+#include "runtime/driver/vulkan/pipeline.hpp"
 #include "runtime/driver/vulkan/vulkan_device.hpp"
 
 namespace teeny::runtime::vulkan {
@@ -31,62 +32,6 @@ Parts parts_of(const std::vector<std::uint8_t>& program) {
   parts.cache = program.data() + head_bytes + bytes;
   parts.cache_bytes = program.size() - head_bytes - bytes;
   return parts;
-}
-
-class PipelineCache {
- public:
-  PipelineCache(Context& context, const std::uint8_t* data, std::size_t bytes) : context_(context) {
-    VkPipelineCacheCreateInfo info{};
-    info.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
-    info.initialDataSize = bytes;
-    info.pInitialData = data;
-    check(context.vk.CreatePipelineCache(context.device, &info, nullptr, &handle), "vkCreatePipelineCache");
-  }
-  ~PipelineCache() { context_.vk.DestroyPipelineCache(context_.device, handle, nullptr); }
-  PipelineCache(const PipelineCache&) = delete;
-  PipelineCache& operator=(const PipelineCache&) = delete;
-  std::vector<std::uint8_t> data() const {
-    std::size_t bytes = 0;
-    check(context_.vk.GetPipelineCacheData(context_.device, handle, &bytes, nullptr), "vkGetPipelineCacheData");
-    std::vector<std::uint8_t> data(bytes);
-    check(context_.vk.GetPipelineCacheData(context_.device, handle, &bytes, data.data()), "vkGetPipelineCacheData");
-    data.resize(bytes);
-    return data;
-  }
-  VkPipelineCache handle = VK_NULL_HANDLE;
-
- private:
-  Context& context_;
-};
-
-VkPipeline make_pipeline(Context& context, const std::vector<std::uint32_t>& spirv, const ProgramMetadata& metadata,
-                         VkPipelineCache cache) {
-  const DeviceSymbols& vk = context.vk;
-  VkShaderModuleCreateInfo code{};
-  code.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
-  code.codeSize = spirv.size() * sizeof(std::uint32_t);
-  code.pCode = spirv.data();
-  VkShaderModule module = VK_NULL_HANDLE;
-  check(vk.CreateShaderModule(context.device, &code, nullptr, &module), "vkCreateShaderModule");
-  VkPipelineShaderStageRequiredSubgroupSizeCreateInfo lanes{};
-  lanes.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO;
-  lanes.requiredSubgroupSize = metadata.lanes;
-  VkComputePipelineCreateInfo info{};
-  info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
-  info.stage.sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO;
-  info.stage.stage = VK_SHADER_STAGE_COMPUTE_BIT;
-  info.stage.module = module;
-  info.stage.pName = metadata.entry.c_str();
-  info.layout = context.layout;
-  if (metadata.lanes > 1) {
-    info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
-    if (context.physical.limits.required_size) info.stage.pNext = &lanes;
-  }
-  VkPipeline pipeline = VK_NULL_HANDLE;
-  const VkResult result = vk.CreateComputePipelines(context.device, cache, 1, &info, nullptr, &pipeline);
-  vk.DestroyShaderModule(context.device, module, nullptr);
-  check(result, "vkCreateComputePipelines");
-  return pipeline;
 }
 
 // "rule; got …, expected …\nhelp: …" of the first limit that is passed, with '@' where the grid belongs; empty: none.
@@ -120,7 +65,7 @@ std::vector<std::uint8_t> assemble(Context& context, const std::vector<std::uint
   made.insert(made.end(), portable.begin(), portable.end());
   if (!excess_of(context.physical.limits, metadata).empty()) return made;  // its launch says so
   const PipelineCache cache(context, nullptr, 0);
-  const VkPipeline pipeline = make_pipeline(context, parts_of(made).spirv, metadata, cache.handle);
+  const VkPipeline pipeline = make_pipeline(context, parts_of(made).spirv, metadata.entry, metadata.lanes, cache.handle);
   context.vk.DestroyPipeline(context.device, pipeline, nullptr);
   const std::vector<std::uint8_t> data = cache.data();
   made.insert(made.end(), data.begin(), data.end());
@@ -137,7 +82,7 @@ VulkanExecutable::VulkanExecutable(VulkanDevice& device, const std::vector<std::
   Context& context = device.context();
   const Parts parts = parts_of(program);
   const PipelineCache cache(context, parts.cache, parts.cache_bytes);
-  pipeline_ = make_pipeline(context, parts.spirv, metadata, cache.handle);
+  pipeline_ = make_pipeline(context, parts.spirv, metadata.entry, metadata.lanes, cache.handle);
 }
 
 VulkanExecutable::~VulkanExecutable() {
