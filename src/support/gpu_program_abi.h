@@ -8,6 +8,9 @@
      "shared_bytes": n   dynamic shared memory of one program
      "messages": bool    one more argument stands behind the kernel's own: the 64-bit device address of a
                          teeny_gpu_message_buffer that the host can read
+                         On Vulkan one more 64-bit word stands behind them all: the first program of this dispatch along x in
+                         its low half, the launch's programs along x in the high half; a launch of more programs than
+                         the device dispatches at once is several dispatches along x
      "target": text      the least that runs it: "cuda:sm_80", with "ptx": "7.0" for PTX text
      "prints": [{"operation": n, "operand": n, "prefix": text, "dtype": n, "hex": bool}],
      "asserts": [{"operation": n, "message": text}]  what its messages mean

@@ -10,10 +10,8 @@ using namespace mlir;
 
 bool VulkanEmitter::emit_lanes(Operation& operation) {
   const Type triple = VectorType::get(3, word_type());
-  if (auto id = dyn_cast<thread::ProgramIdOp>(operation))
-    return bind(id, extract(builtin(spirv::BuiltIn::WorkgroupId, triple), int(id.getAxis()))), true;
-  if (auto count = dyn_cast<thread::NumProgramsOp>(operation))
-    return bind(count, extract(builtin(spirv::BuiltIn::NumWorkgroups, triple), int(count.getAxis()))), true;
+  if (auto id = dyn_cast<thread::ProgramIdOp>(operation)) return bind(id, program_id(int(id.getAxis()))), true;
+  if (auto count = dyn_cast<thread::NumProgramsOp>(operation)) return bind(count, program_count(int(count.getAxis()))), true;
   if (isa<thread::LaneIdOp>(operation)) return bind(operation.getResult(0), lane()), true;
   if (isa<thread::WarpIdOp>(operation)) {
     // How a device numbers the subgroups of a workgroup is its own affair; without subgroups every invocation is a warp.
@@ -35,6 +33,17 @@ bool VulkanEmitter::emit_lanes(Operation& operation) {
   if (auto barrier = dyn_cast<thread::BarrierOp>(operation)) return emit_barrier(barrier), true;
   if (auto message = dyn_cast<thread::MessageOp>(operation)) return emit_message(message), true;
   return false;
+}
+
+// A launch may be several dispatches along x, each of as many programs as the device takes at once.
+Value VulkanEmitter::program_id(int axis) {
+  Value id = extract(builtin(spirv::BuiltIn::WorkgroupId, VectorType::get(3, word_type())), axis);
+  return axis == 0 ? add(id, low_word(dispatch_)) : id;
+}
+
+Value VulkanEmitter::program_count(int axis) {
+  if (axis == 0) return low_word(shift_right(dispatch_, long_word(32)));
+  return extract(builtin(spirv::BuiltIn::NumWorkgroups, VectorType::get(3, word_type())), axis);
 }
 
 Value VulkanEmitter::lane() {
@@ -95,10 +104,8 @@ void VulkanEmitter::emit_barrier(thread::BarrierOp barrier) {
 
 void VulkanEmitter::emit_message(thread::MessageOp message) {
   static_assert(TEENY_GPU_PRINT == int(thread::MessageKind::PRINT) && TEENY_GPU_ASSERT == int(thread::MessageKind::ASSERT));
-  const Type triple = VectorType::get(3, word_type());
-  const auto part = [&](spirv::BuiltIn kind, int axis) { return widened(extract(builtin(kind, triple), axis)); };
-  const auto id = [&](int axis) { return part(spirv::BuiltIn::WorkgroupId, axis); };
-  const auto count = [&](int axis) { return part(spirv::BuiltIn::NumWorkgroups, axis); };
+  const auto id = [&](int axis) { return widened(program_id(axis)); };
+  const auto count = [&](int axis) { return widened(program_count(axis)); };
   const auto at = [&](Value base, std::size_t offset) { return offset ? add(base, long_word(offset)) : base; };
   branch(value(message.getMask()), [&] {
     Value number = atomic_instruction(

@@ -87,11 +87,10 @@ Value VulkanEmitter::builtin(spirv::BuiltIn kind, Type type) {
 // ---- arguments
 
 unsigned argument_words(func::FuncOp kernel) {
-  return kernel.getNumArguments() + (has_messages(kernel) ? 1 : 0);
+  return kernel.getNumArguments() + (has_messages(kernel) ? 1 : 0) + 1;
 }
 
 void VulkanEmitter::load_argument_words(unsigned count, llvm::SmallVectorImpl<Value>& words) {
-  if (count == 0) return;
   const bool in_buffer = count > most_push_constants;
   const unsigned constants = in_buffer ? 1 : count;
   llvm::SmallVector<Type> members(constants, long_type());
@@ -141,7 +140,8 @@ void VulkanEmitter::emit_kernel() {
   llvm::SmallVector<Value> words;
   load_argument_words(argument_words(kernel_), words);
   for (auto [argument_, bits] : llvm::zip(kernel_.getArguments(), words)) bind(argument_, argument(argument_.getType(), bits));
-  if (words.size() > kernel_.getNumArguments()) message_buffer_ = words.back();
+  dispatch_ = words.back();
+  if (has_messages(kernel_)) message_buffer_ = words[kernel_.getNumArguments()];
   emit_block(kernel_.getBody().front());
   marker->erase();
   finish_module(function);

@@ -18,7 +18,8 @@ gpu::Capability capability_of(const support::VulkanFeatures& features);
 // Kernel arguments are words of 64 bits: in a push constant block up to so many, else in a buffer whose address is the
 // block's one word (metadata "argument_block").
 inline constexpr unsigned most_push_constants = 16;
-// How many words a kernel takes: one for each argument, and one for the message buffer where it tells anything.
+// How many words a kernel takes: one for each argument, one for the message buffer where it tells anything, and one of the
+// dispatch.
 unsigned argument_words(mlir::func::FuncOp kernel);
 
 // A spirv.module with the kernel as its one entry point. Throws teeny::Error (unsupported) for an operation that the device

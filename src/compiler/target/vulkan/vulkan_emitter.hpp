@@ -175,6 +175,8 @@ class VulkanEmitter {
 
   // ---- emit_lanes.cpp
   bool emit_lanes(mlir::Operation& operation);
+  Value program_id(int axis);
+  Value program_count(int axis);
   Value lane();
   void emit_shuffle(thread::ShuffleOp shuffle);
   Value shuffle_word(thread::ShuffleKind kind, Value word, Value lane);
@@ -197,6 +199,7 @@ class VulkanEmitter {
   llvm::DenseMap<unsigned, Value> builtins_;
   spirv::GlobalVariableOp shared_;
   Value message_buffer_;
+  Value dispatch_;                           // the word behind the arguments: gpu_program_abi.h
   bool shares_global_ = false;               // lanes learn of each other through global memory
   // A scalar that bind_words took out of a word: the word, and which of its parts. Packing them again gives the word.
   struct Part {

@@ -88,7 +88,7 @@ class Seen {
 
 std::vector<std::uint64_t> run_probe(Context& context, const std::vector<Case>& list) {
   const DeviceSymbols& vk = context.vk;
-  Allocator memory(context, MemoryKind::arguments);
+  Allocator memory(context, MemoryKind::host);
   Place in, out;
   const std::size_t in_bytes = cases * sizeof(Case), out_bytes = cases * probe_results * sizeof(std::uint64_t);
   if (!memory.allocate(in_bytes, in) || !memory.allocate(out_bytes, out))

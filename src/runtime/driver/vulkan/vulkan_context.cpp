@@ -10,6 +10,7 @@ namespace teeny::runtime::vulkan {
 namespace {
 
 constexpr std::uint32_t most_queues = 4;
+constexpr std::uint64_t most_programs = 0x7fffffff;
 
 bool has(const std::vector<std::string>& list, const char* name) {
   return std::find(list.begin(), list.end(), name) != list.end();
@@ -120,6 +121,7 @@ void describe_limits(PhysicalDevice& device, const VkPhysicalDeviceLimits& limit
     known.grid[i] = limits.maxComputeWorkGroupCount[i];
     device.info.max_grid[i] = known.grid[i];
   }
+  device.info.max_grid[0] = most_programs;  // in several dispatches
 }
 
 std::string too_old(const PhysicalDevice& device, std::uint32_t version, const FeatureChain& chain, int family) {
@@ -202,6 +204,8 @@ std::string FeatureChain::missing() const {
   if (base.features.shaderInt64 == VK_FALSE) return "shaderInt64";
   if (v12.bufferDeviceAddress == VK_FALSE) return "bufferDeviceAddress";
   if (v12.timelineSemaphore == VK_FALSE) return "timelineSemaphore";
+  if (v12.vulkanMemoryModel == VK_FALSE) return "vulkanMemoryModel";
+  if (v12.vulkanMemoryModelDeviceScope == VK_FALSE) return "vulkanMemoryModelDeviceScope";
   if (v12.hostQueryReset == VK_FALSE) return "hostQueryReset";
   if (v13.synchronization2 == VK_FALSE) return "synchronization2";
   return {};

@@ -55,6 +55,8 @@ class Found {
       device.features = alike != devices_.end() ? alike->features
                                                 : probed_features(device, [&]() -> Context& { return context(index); });
       device.info.target = to_target(device.features).text();
+      const std::unique_ptr<Context>& probed = contexts_[static_cast<std::size_t>(index)];
+      if (probed != nullptr) probed->physical = device;
     } catch (const Error& error) {
       const std::string reason = error.what();
       device.info.unusable = reason.substr(0, reason.find('\n'));

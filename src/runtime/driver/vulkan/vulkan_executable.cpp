@@ -1,4 +1,5 @@
 // Programs on a Vulkan device: pipelines, what they take of the device, and what the device's compiler made of them.
+#include <algorithm>
 #include <cstring>
 
 #include <teeny/error.hpp>
@@ -93,19 +94,24 @@ void VulkanExecutable::record(VkCommandBuffer commands, const Launch& launch, co
                               ArgumentSpace& arguments) const {
   if (!excess_.empty()) refuse(launch);
   const Context& context = device_.context();
-  std::uint64_t words[detail::max_arguments + 1];
+  std::uint64_t words[detail::max_arguments + 2];
   std::size_t count = launch.argument_count;
   std::memcpy(words, launch.slots, count * sizeof(std::uint64_t));
   if (messages != nullptr) words[count++] = *messages;
-  if (argument_block_) {
-    words[0] = arguments.put(words, count);
-    count = 1;
-  }
   context.vk.CmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, pipeline_);
-  if (count != 0)
+  const std::uint32_t programs = launch.grid[0], at_once = context.physical.limits.grid[0];
+  for (std::uint32_t first = 0; first < programs;) {
+    const std::uint32_t part = std::min(programs - first, at_once);
+    words[count] = std::uint64_t{programs} << 32 | first;
+    std::uint64_t block = 0;
+    if (argument_block_) block = arguments.put(words, count + 1);
+    const std::size_t pushed = argument_block_ ? 1 : count + 1;
     context.vk.CmdPushConstants(commands, context.layout, VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                                static_cast<std::uint32_t>(count * sizeof(std::uint64_t)), words);
-  context.vk.CmdDispatch(commands, launch.grid[0], launch.grid[1], launch.grid[2]);
+                                static_cast<std::uint32_t>(pushed * sizeof(std::uint64_t)),
+                                argument_block_ ? &block : words);
+    context.vk.CmdDispatch(commands, part, launch.grid[1], launch.grid[2]);
+    first += part;
+  }
 }
 
 void VulkanExecutable::refuse(const Launch& launch) const {
