@@ -7,6 +7,7 @@
 #include <teeny/dispatch.hpp>
 #include <teeny/dtype.hpp>
 #include <teeny/error.hpp>
+#include <teeny/explain.hpp>
 #include <teeny/graph.hpp>
 #include <teeny/half.hpp>
 #include <teeny/host_buffer.hpp>

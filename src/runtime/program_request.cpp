@@ -7,6 +7,7 @@
 
 #include "lang/trace.hpp"
 #include "runtime/compiler/compiler.hpp"
+#include "runtime/explain.hpp"
 #include "runtime/messages.hpp"
 #include "runtime/package.hpp"
 #include "runtime/statistics.hpp"
@@ -51,7 +52,7 @@ CacheEntry compile(const ProgramRequest& request, const std::string& why, const 
                                .target = request.target,
                                .options = request.options,
                                .facts = request.facts,
-                               .dump = dump,
+                               .dump = with_names(dump, trace),
                                .analyse_only = request.analyse_only};
   const auto start = std::chrono::steady_clock::now();
   CompileResult result;
@@ -65,7 +66,10 @@ CacheEntry compile(const ProgramRequest& request, const std::string& why, const 
     if (error.code() != ErrorCode::compile_failed) throw;
     throw Error(error.code(), located(trace, -1, error.what()) + "\nnote: " + reproducer_note());
   }
-  if (!result.dump_text.empty()) std::fwrite(result.dump_text.data(), 1, result.dump_text.size(), stderr);
+  if (!result.dump_text.empty()) {
+    const std::string text = with_lines(result.dump_text, trace);
+    std::fwrite(text.data(), 1, text.size(), stderr);
+  }
   auto& counter = request.analyse_only ? statistics().analyses : statistics().compiles;
   counter.fetch_add(1, std::memory_order_relaxed);
   if (support::log_enabled("compile")) {

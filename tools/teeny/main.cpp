@@ -13,6 +13,7 @@ int main(int argc, char** argv) {
   teeny::command::add_run(app, action);
   teeny::command::add_bench(app, action);
   teeny::command::add_check(app, action);
+  teeny::command::add_explain(app, action);
   CLI11_PARSE(app, argc, argv);
   try {
     return action();

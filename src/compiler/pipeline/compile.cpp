@@ -13,6 +13,7 @@
 #include <teeny/error.hpp>
 
 #include "compiler/analysis/fact_relevance.hpp"
+#include "compiler/explain/explain.hpp"
 #include "compiler/import/import_trace.hpp"
 #include "compiler/pipeline/cpu_program.hpp"
 #include "compiler/pipeline/gpu_program.hpp"
@@ -146,6 +147,9 @@ void make_cpu_program(Compilation& job, mlir::ModuleOp module) {
   for (auto& [name, milliseconds] : program.phases) job.phases[name] = milliseconds;
   if (!program.llvm_text.empty()) job.dump("llvm", program.llvm_text);
   if (!program.assembly.empty()) job.dump("asm", program.assembly);
+  if (const auto request = explain::request_of(job.input.dump))
+    job.output.dump_text += explain::explain_cpu(*request, job.input.kernel, job.input.target, program.arena_bytes,
+                                                 program.shared_object.size(), job.input.facts);
   job.details["arena_bytes"] = program.arena_bytes;
   job.details["entry"] = program.entry;
   job.output.program = std::move(program.shared_object);
@@ -153,8 +157,12 @@ void make_cpu_program(Compilation& job, mlir::ModuleOp module) {
 
 // Up to here the kernel was right: what the lowering reports is what a GPU cannot run.
 void make_gpu_program(Compilation& job, mlir::ModuleOp module, DiagnosticLog& log) {
+  std::optional<explain::Explainer> explainer;
+  if (auto request = explain::request_of(job.input.dump))
+    explainer.emplace(std::move(*request), job.input.kernel, job.gpu->capability(), job.input.options, job.input.facts);
   const auto dump = [&](llvm::StringRef stage) {
     if (job.dumps(stage.str())) job.dump(stage.str(), text_of(module));
+    if (explainer) explainer->note(stage, module);
   };
   std::optional<GpuProgram> built = build_gpu_program(module, *job.gpu, job.input.options, dump, job.dumps("llvm"),
                                                       job.dumps("asm") || job.dumps("ptx") || job.dumps("spirv"),
@@ -168,6 +176,7 @@ void make_gpu_program(Compilation& job, mlir::ModuleOp module, DiagnosticLog& lo
   for (auto& [name, milliseconds] : program.phases) job.phases[name] = milliseconds;
   if (!program.llvm_text.empty()) job.dump("llvm", program.llvm_text);
   if (!program.assembly.empty()) job.dump(job.dumps("ptx") ? "ptx" : job.dumps("spirv") ? "spirv" : "asm", program.assembly);
+  if (explainer) job.output.dump_text += explainer->finish(program);
   job.output.program = std::move(program.bytes);
 }
 

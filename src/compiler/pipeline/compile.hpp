@@ -19,7 +19,7 @@ struct CompileInput {
   std::string target;
   teeny_compile_options options{};
   std::vector<teeny_fact> facts;
-  std::string dump;  // comma-separated: tt, llvm, asm
+  std::string dump;  // comma-separated: tt, tile, staged, synchronised, thread, llvm, asm, explain (explain.hpp)
   bool analyse_only = false;
 };
 
