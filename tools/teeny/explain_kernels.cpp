@@ -8,6 +8,7 @@
 #include <teeny/half.hpp>
 
 #include "kernels/attention.hpp"
+#include "kernels/attention_backward.hpp"
 #include "kernels/elementwise.hpp"
 #include "kernels/matmul.hpp"
 #include "kernels/normalise.hpp"
@@ -116,7 +117,10 @@ const std::vector<Named>& all_named() {
                                           {"layer_norm", of_one_type<kernels::LayerNorm>},
                                           {"matmul", of_operands_and_result<kernels::MatMul<>>},
                                           {"matmul_gelu", of_operands_and_result<kernels::MatMul<kernels::Gelu>>},
-                                          {"attention", of_one_type<kernels::Attention>}};
+                                          {"attention", of_one_type<kernels::Attention>},
+                                          {"attention_delta", of_one_type<kernels::AttentionDelta>},
+                                          {"attention_backward_keys", of_one_type<kernels::AttentionBackwardKeys>},
+                                          {"attention_backward_queries", of_one_type<kernels::AttentionBackwardQueries>}};
   return list;
 }
 

@@ -91,22 +91,22 @@ SharedPart part_of(tile::AllocOp allocation) {
   return part;
 }
 
-// Operations of one kind and place exchange through one part, one after another.
+// Needs of one kind and place follow each other in one part.
+void add(std::vector<SharedPart>& parts, SharedPart part) {
+  const auto same = llvm::find_if(parts, [&](const SharedPart& known) { return known.what == part.what && known.offset == part.offset; });
+  if (same != parts.end())
+    same->bytes = std::max(same->bytes, part.bytes);
+  else if (part.bytes > 0)
+    parts.push_back(std::move(part));
+}
+
 void add_scratch(std::vector<SharedPart>& parts, Operation& operation, const gpu::Capability& capability) {
   auto offsets = operation.getAttrOfType<DenseI64ArrayAttr>(gpu::scratch_offsets_attribute);
   if (!offsets) return;
   const auto scratch = gpu::scratch_of(&operation, capability);
-  for (auto [offset, need] : llvm::zip(offsets.asArrayRef(), scratch)) {
-    SharedPart part{.what = "exchange between lanes of " + operation.getName().getStringRef().str(), .offset = offset,
-                    .bytes = bytes_of(need.elements, need.element)};
-    const auto same = llvm::find_if(parts, [&](const SharedPart& known) {
-      return known.what == part.what && known.offset == part.offset;
-    });
-    if (same != parts.end())
-      same->bytes = std::max(same->bytes, part.bytes);
-    else if (part.bytes > 0)
-      parts.push_back(std::move(part));
-  }
+  for (auto [offset, need] : llvm::zip(offsets.asArrayRef(), scratch))
+    add(parts, {.what = "exchange between lanes of " + operation.getName().getStringRef().str(), .offset = offset,
+                .bytes = bytes_of(need.elements, need.element)});
 }
 
 int bits_of(const gpu::MatrixUnit& unit) {
@@ -155,10 +155,10 @@ void Explainer::note(llvm::StringRef stage, ModuleOp module) {
 
 void Explainer::note_memory(ModuleOp module) {
   module.walk([&](Operation* operation) {
-    if (auto allocation = dyn_cast<tile::AllocOp>(operation)) report_.shared.push_back(part_of(allocation));
+    if (auto allocation = dyn_cast<tile::AllocOp>(operation)) add(report_.shared, part_of(allocation));
     if (auto bars = dyn_cast<tile::BarInitOp>(operation))
-      report_.shared.push_back({.what = std::to_string(bars.getType().getCount()) + " arrival barriers",
-                                .offset = std::int64_t(bars.getOffset().value_or(0)), .bytes = 8 * bars.getType().getCount()});
+      add(report_.shared, {.what = std::to_string(bars.getType().getCount()) + " arrival barriers",
+                           .offset = std::int64_t(bars.getOffset().value_or(0)), .bytes = 8 * bars.getType().getCount()});
     add_scratch(report_.shared, *operation, capability_);
     auto view = dyn_cast<tile::ViewBufferOp>(operation);
     auto loop = view ? view->getParentOfType<scf::ForOp>() : scf::ForOp();

@@ -149,11 +149,15 @@ class Rewriter {
     auto memory = tile::MemType::get(dot.getContext(), 0, type.getShape(), type.getElementType(), encoding,
                                      tile::MemorySpace::SHARED);
     OpBuilder::InsertionGuard guard(builder_);
-    if (!is_outside_of_loop(dot, value)) return tile::AllocOp::create(builder_, dot.getLoc(), memory, value, IntegerAttr());
     Value &known = memories_[{value, memory}];
-    if (known) return known;
-    insert_after_definition(value);
+    if (known && stands_before(known, dot)) return known;
+    if (is_outside_of_loop(dot, value)) insert_after_definition(value);
     return known = tile::AllocOp::create(builder_, dot.getLoc(), memory, value, IntegerAttr());
+  }
+
+  static bool stands_before(Value memory, Operation *operation) {
+    Operation *definition = memory.getDefiningOp(), *ancestor = definition->getBlock()->findAncestorOpInBlock(*operation);
+    return ancestor && definition->isBeforeInBlock(ancestor);
   }
 
   static bool is_outside_of_loop(Operation *operation, Value value) {

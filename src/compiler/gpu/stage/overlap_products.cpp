@@ -38,6 +38,16 @@ std::optional<LateProduct> summing(tile::MmaOp product, scf::ForOp loop) {
   return late;
 }
 
+// Whether what the product reads in memory is still there a turn later.
+bool reads_lasting_memory(tile::MmaOp product, scf::ForOp loop, ArrayRef<Value> lasting) {
+  return llvm::all_of(ValueRange{product.getA(), product.getB()}, [&](Value operand) {
+    if (!isa<tile::MemType>(operand.getType())) return true;
+    if (auto turned = operand.getDefiningOp<tile::ViewTransOp>()) operand = turned.getMemory();
+    auto buffer = operand.getDefiningOp<tile::ViewBufferOp>();
+    return loop.isDefinedOutsideOfLoop(buffer ? buffer.getMemory() : operand) || llvm::is_contained(lasting, operand);
+  });
+}
+
 bool depends_on_product(tile::MmaOp product, scf::ForOp loop) {
   SmallVector<Value> pending{product.getA(), product.getB()};
   llvm::DenseSet<Operation *> seen;
@@ -244,19 +254,20 @@ class Overlapper {
 
 }  // namespace
 
-OverlapPlan plan_overlap(scf::ForOp loop, const Capability &capability) {
+OverlapPlan plan_overlap(scf::ForOp loop, const Capability &capability, ArrayRef<Value> lasting) {
   OverlapPlan plan;
-  bool beside = true;
+  bool beside = true, lasts = true;
   loop->walk([&](tile::MmaOp product) {
     beside &= is_beside_lanes(product, capability) && product->getBlock() == loop.getBody();
     if (!beside) return;
     if (!depends_on_product(product, loop)) {
       if (!comes_after_user(product, plan.early)) plan.early.push_back(product);
     } else if (auto late = summing(product, loop)) {
+      lasts &= reads_lasting_memory(product, loop, lasting);
       plan.late.push_back(std::move(*late));
     }
   });
-  if (!beside || plan.early.empty()) return {};
+  if (!beside || !lasts || plan.early.empty()) return {};
   return plan;
 }
 

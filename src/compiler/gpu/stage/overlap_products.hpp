@@ -22,8 +22,9 @@ struct OverlapPlan {
   bool empty() const { return late.empty(); }
 };
 
-// Empty where the loop has not both, or where a product does not run beside the lanes.
-OverlapPlan plan_overlap(mlir::scf::ForOp loop, const Capability &capability);
+// Empty where the loop has not both, where a product does not run beside the lanes, or where a late product reads memory
+// that a turn writes and that is none of `lasting` (allocations of the loop that will be rings) nor a buffer of a ring.
+OverlapPlan plan_overlap(mlir::scf::ForOp loop, const Capability &capability, llvm::ArrayRef<mlir::Value> lasting = {});
 
 // A loop
 //   for i { s = early(i); p = f(s); sums = late(g(sums, p)) }

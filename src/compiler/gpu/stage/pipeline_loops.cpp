@@ -94,8 +94,10 @@ Products products_of(scf::ForOp loop, ArrayRef<Feed> feeds, const Capability &ca
     products.run_on &= beside && product->getBlock() == loop.getBody() && may_run_on(product, loop, feeds);
     products.operations.push_back(product);
   });
+  SmallVector<Value> lasting;
+  for (Feed feed : feeds) lasting.push_back(feed.allocation);
   if (!products.run_on)
-    if (OverlapPlan plan = plan_overlap(loop, capability); !plan.empty()) products.overlapping = plan.early.back();
+    if (OverlapPlan plan = plan_overlap(loop, capability, lasting); !plan.empty()) products.overlapping = plan.early.back();
   return products;
 }
 
