@@ -12,6 +12,7 @@ import torch
 import triton
 
 from peers.attention import attentions
+from peers.attention_backward import attention_gradients
 from peers.costs import compile_here, compile_triton, compiles, launches
 from peers.elementwise import normalisations, vector_add
 from peers.matmul import matmuls, small_matmuls
@@ -32,7 +33,7 @@ def main():
     torch.cuda.init()
     normal(1)
     rows = Rows(options, Teeny(options.library))
-    for group in (launches, vector_add, normalisations, matmuls, small_matmuls, attentions):
+    for group in (launches, vector_add, normalisations, matmuls, small_matmuls, attentions, attention_gradients):
         group(rows)
     compiles(rows, os.path.abspath(__file__))
     if options.json:

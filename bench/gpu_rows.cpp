@@ -22,6 +22,7 @@
 
 #include "bench/launch_cost.hpp"
 #include "kernels/attention.hpp"
+#include "kernels/attention_backward.hpp"
 #include "kernels/elementwise.hpp"
 #include "kernels/matmul.hpp"
 #include "kernels/normalise.hpp"
@@ -106,16 +107,50 @@ Row matmul(const json& j, CompileOptions compile) {
   }};
 }
 
-// q, k, v and the result, [heads, seq, HEAD]; sizes heads, seq, HEAD.
+float scale_of(int head) { return static_cast<float>(1 / std::sqrt(double(head))); }
+
+// q, k, v and the result, [heads, seq, HEAD], with LSE also lse; sizes heads, seq, HEAD.
 template <class T>
 Row attention(const json& j, CompileOptions compile) {
-  teeny::kernels::Attention kernel{.BM = j.at("BM"), .BN = j.at("BN"), .HEAD = j.at("HEAD"), .CAUSAL = j.value("CAUSAL", false)};
+  teeny::kernels::Attention kernel{.BM = j.at("BM"), .BN = j.at("BN"), .HEAD = j.at("HEAD"), .CAUSAL = j.value("CAUSAL", false),
+                                   .LSE = j.value("LSE", false)};
   return {[=](const Place& at, const std::uint64_t* p, const std::int64_t* sizes) {
     const std::int64_t heads = sizes[0], seq = sizes[1];
     const std::size_t n = heads * seq * kernel.HEAD;
     teeny::launch(at.device, {blocks(seq, kernel.BM), heads}, options_of(at, compile), kernel, buffer<T>(at, p[0], n),
-                  buffer<T>(at, p[1], n), buffer<T>(at, p[2], n), buffer<T>(at, p[3], n), buffer<float>(at, p[3], 1),
-                  static_cast<int>(seq), static_cast<float>(1 / std::sqrt(double(kernel.HEAD))));
+                  buffer<T>(at, p[1], n), buffer<T>(at, p[2], n), buffer<T>(at, p[3], n),
+                  buffer<float>(at, p[kernel.LSE ? 4 : 3], kernel.LSE ? heads * seq : 1), static_cast<int>(seq), scale_of(kernel.HEAD));
+  }};
+}
+
+// q, k, v, the result and its gradient, lse; room for delta; the gradients of q, k, v: three launches. Sizes as above.
+// "keys" and "queries" have the constants and options of their kernels.
+template <class T>
+Row attention_backward(const json& j, CompileOptions compile) {
+  const json& of_keys = j.at("keys");
+  const json& of_queries = j.at("queries");
+  const int head = j.at("HEAD");
+  const bool causal = j.value("CAUSAL", false);
+  const auto with = [&](const json& own) {
+    CompileOptions options = compile;
+    options.warps = own.value("warps", 0), options.stages = own.value("stages", 0);
+    return options;
+  };
+  const teeny::kernels::AttentionDelta delta{.BM = 32, .HEAD = head};
+  const teeny::kernels::AttentionBackwardKeys keys{.BM = of_keys.at("BM"), .BN = of_keys.at("BN"), .HEAD = head, .CAUSAL = causal};
+  const teeny::kernels::AttentionBackwardQueries queries{.BM = of_queries.at("BM"), .BN = of_queries.at("BN"), .HEAD = head, .CAUSAL = causal};
+  const CompileOptions keys_options = with(of_keys), queries_options = with(of_queries);
+  return {[=](const Place& at, const std::uint64_t* p, const std::int64_t* sizes) {
+    const std::int64_t heads = sizes[0], seq = sizes[1];
+    const std::size_t n = heads * seq * head, rows = heads * seq;
+    const auto block = [&](int i) { return buffer<T>(at, p[i], n); };
+    const auto row = [&](int i) { return buffer<float>(at, p[i], rows); };
+    const auto length = static_cast<int>(seq);
+    teeny::launch(at.device, {blocks(seq, delta.BM), heads}, options_of(at, compile), delta, block(3), block(4), row(6), length);
+    teeny::launch(at.device, {blocks(seq, keys.BN), heads}, options_of(at, keys_options), keys, block(0), block(1), block(2), block(4),
+                  row(5), row(6), block(8), block(9), length, scale_of(head));
+    teeny::launch(at.device, {blocks(seq, queries.BM), heads}, options_of(at, queries_options), queries, block(0), block(1), block(2),
+                  block(4), row(5), row(6), block(7), length, scale_of(head));
   }};
 }
 
@@ -126,6 +161,7 @@ Row make(const json& j, const CompileOptions& compile) {
   if (kernel == "softmax") return softmax<T>(j, compile);
   if (kernel == "layer_norm") return layer_norm<T>(j, compile);
   if (kernel == "attention") return attention<T>(j, compile);
+  if (kernel == "attention_backward") return attention_backward<T>(j, compile);
   if (kernel == "matmul") return matmul<T, T>(j, compile);
   if (kernel == "matmul_gelu") return matmul<T, T, teeny::kernels::Gelu>(j, compile);
   throw std::invalid_argument("no kernel is named " + kernel);

@@ -46,7 +46,7 @@ class Teeny:
 
 # ---- the protocol
 def graph_of(launches):
-    """A graph that runs the launches in order; they have run once before, so that everything is compiled."""
+    """A graph that runs the launches in order; they have run once before on its stream, so that everything is compiled."""
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
@@ -54,7 +54,7 @@ def graph_of(launches):
             launch()
     torch.cuda.synchronize()
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    with torch.cuda.graph(graph, stream=stream):
         for launch in launches:
             launch()
     return graph

@@ -138,6 +138,84 @@ def attention_descriptors_kernel(queries, keys, values, outs, seq, scale, BM: tl
 
 
 @triton.jit
+def attention_delta_kernel(out, dout, delta, HEAD: tl.constexpr, BM: tl.constexpr):
+    """Of as many rows as there are, a multiple of BM."""
+    rows, rd = tl.program_id(0) * BM + tl.arange(0, BM), tl.arange(0, HEAD)
+    at = rows[:, None] * HEAD + rd[None, :]
+    tl.store(delta + rows, tl.sum(tl.load(out + at).to(tl.float32) * tl.load(dout + at).to(tl.float32), 1))
+
+
+@triton.jit
+def attention_keys_inner(dk, dv, key, value, q, dout, lse, delta, begin, end, rn, scale, HEAD: tl.constexpr, BM: tl.constexpr,
+                         MASKED: tl.constexpr):
+    rd = tl.arange(0, HEAD)
+    for first in range(begin, end, BM):
+        rm = first + tl.arange(0, BM)
+        at = rm[:, None] * HEAD + rd[None, :]
+        query = tl.load(q + at)
+        p = tl.math.exp2(tl.dot(key, tl.trans(query)) * scale - tl.load(lse + rm)[None, :])
+        if MASKED:
+            p = tl.where(rm[None, :] >= rn[:, None], p, 0.0)
+        grad = tl.load(dout + at)
+        dv = tl.dot(p.to(tl.float16), grad, dv)
+        dp = tl.dot(value, tl.trans(grad))
+        dk = tl.dot((p * (dp - tl.load(delta + rm)[None, :])).to(tl.float16), query, dk)
+    return dk, dv
+
+
+@triton.jit
+def attention_queries_inner(dq, query, grad, k, v, lse, delta, begin, end, rm, scale, HEAD: tl.constexpr, BN: tl.constexpr,
+                            MASKED: tl.constexpr):
+    rd = tl.arange(0, HEAD)
+    for first in range(begin, end, BN):
+        rn = first + tl.arange(0, BN)
+        at = rn[None, :] * HEAD + rd[:, None]
+        key = tl.load(k + at)
+        p = tl.math.exp2(tl.dot(query, key) * scale - lse[:, None])
+        if MASKED:
+            p = tl.where(rm[:, None] >= rn[None, :], p, 0.0)
+        dp = tl.dot(grad, tl.load(v + at))
+        dq = tl.dot((p * (dp - delta[:, None])).to(tl.float16), tl.trans(key), dq)
+    return dq
+
+
+@triton.jit
+def attention_backward_kernel(q, k, v, dout, lse, delta, dq, dk, dv, seq, scale, HEAD: tl.constexpr, CAUSAL: tl.constexpr,
+                              BM1: tl.constexpr, BN1: tl.constexpr, BM2: tl.constexpr, BN2: tl.constexpr):
+    """In the structure of Triton's tutorial: a program makes dk and dv of BN1 keys, then dq of as many queries (BM2 = BN1);
+    blocks on the diagonal first, with masks. `scale` is in units of log2 where scores are exponentiated."""
+    head, start = tl.program_id(1) * seq, tl.program_id(0) * BN1
+    rd = tl.arange(0, HEAD)
+    q, k, v, dout = q + head * HEAD, k + head * HEAD, v + head * HEAD, dout + head * HEAD
+    lse, delta = lse + head, delta + head
+    scale2 = scale * 1.44269504
+    rn = start + tl.arange(0, BN1)
+    own = rn[:, None] * HEAD + rd[None, :]
+    key, value = tl.load(k + own), tl.load(v + own)
+    dk_sum = tl.zeros((BN1, HEAD), tl.float32)
+    dv_sum = tl.zeros((BN1, HEAD), tl.float32)
+    begin = 0
+    if CAUSAL:
+        begin = start + BN1
+        dk_sum, dv_sum = attention_keys_inner(dk_sum, dv_sum, key, value, q, dout, lse, delta, start, begin, rn, scale2, HEAD, BM1, True)
+    dk_sum, dv_sum = attention_keys_inner(dk_sum, dv_sum, key, value, q, dout, lse, delta, begin, seq, rn, scale2, HEAD, BM1, False)
+    tl.store(dv + head * HEAD + own, dv_sum.to(tl.float16))
+    tl.store(dk + head * HEAD + own, (dk_sum * scale).to(tl.float16))
+
+    rm = start + tl.arange(0, BM2)
+    own = rm[:, None] * HEAD + rd[None, :]
+    query, grad = tl.load(q + own), tl.load(dout + own)
+    row_lse, row_delta = tl.load(lse + rm), tl.load(delta + rm)
+    dq_sum = tl.zeros((BM2, HEAD), tl.float32)
+    end = seq
+    if CAUSAL:
+        end = start
+        dq_sum = attention_queries_inner(dq_sum, query, grad, k, v, row_lse, row_delta, start, start + BM2, rm, scale2, HEAD, BN2, True)
+    dq_sum = attention_queries_inner(dq_sum, query, grad, k, v, row_lse, row_delta, 0, end, rm, scale2, HEAD, BN2, False)
+    tl.store(dq + head * HEAD + own, (dq_sum * scale).to(tl.float16))
+
+
+@triton.jit
 def sum_kernel(x, out, n, BLOCK: tl.constexpr, STEPS: tl.constexpr):
     """Reads n elements and little else: the bound of what a kernel can read in a second."""
     at = tl.program_id(0) * BLOCK * STEPS + tl.arange(0, BLOCK)

@@ -7,9 +7,9 @@ namespace {
 class Overlap : public Staging {
  protected:
   // acc = acc * 0.5 + exp2(a b_i) c_i over tiles b_i and c_i of 64 x 64 that lie one after the other. `shrunk`: what stands
-  // for acc * 0.5, `more` at the end of the body.
+  // for acc * 0.5, `more` at the end of the body, `taken` for c_i.
   void stage(const GpuOptions& options, const std::string& shrunk = "arith.mulf %acc, %half : tensor<64x64xf32>",
-             const std::string& more = "") {
+             const std::string& more = "", const std::string& taken = "%vc") {
     stage_text(R"(
 module { tt.func public @f(%a: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %b: !tt.ptr<f16> {tt.divisibility = 16 : i32},
                            %c: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %out: !tt.ptr<f32> {tt.divisibility = 16 : i32},
@@ -38,7 +38,8 @@ module { tt.func public @f(%a: !tt.ptr<f16> {tt.divisibility = 16 : i32}, %b: !t
     %wide = math.exp2 %score : tensor<64x64xf32>
     %p = arith.truncf %wide : tensor<64x64xf32> to tensor<64x64xf16>
     %shrunk = )" + shrunk + R"(
-    %next = tt.dot %p, %vc, %shrunk, inputPrecision = ieee : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
+    %twice = arith.addf %vc, %vc : tensor<64x64xf16>
+    %next = tt.dot %p, )" + taken + R"(, %shrunk, inputPrecision = ieee : tensor<64x64xf16> * tensor<64x64xf16> -> tensor<64x64xf32>
     )" + more + R"(
     scf.yield %next : tensor<64x64xf32>
   }
@@ -75,6 +76,22 @@ TEST_F(Overlap, TheLateProductRunsBesideTheNextTurn) {
 // Two buffers are one too few: a late product reads what the next turn's copies would write.
 TEST_F(Overlap, NeedsThreeStages) {
   stage({.stages = 2});
+  EXPECT_EQ(count<scf::IfOp>(), 0);
+  EXPECT_EQ(count<tile::MmaOp>(), 2);
+}
+
+// One ring holds what both products read.
+TEST_F(Overlap, ProductsOfOneLoadShareItsMemory) {
+  stage({.stages = 3}, "arith.mulf %acc, %half : tensor<64x64xf32>", "", "%vb");
+  EXPECT_EQ(buffers(), 3);
+  EXPECT_EQ(count<scf::IfOp>(), 1);
+  EXPECT_EQ(count<tile::AllocOp>(), 2) << "a's and the ring";
+}
+
+// What the lanes compute and store is there in its own turn alone.
+TEST_F(Overlap, MemoryThatLanesWriteIsReadInItsTurn) {
+  stage({.stages = 3}, "arith.mulf %acc, %half : tensor<64x64xf32>", "", "%twice");
+  EXPECT_EQ(buffers(), 3) << "b's";
   EXPECT_EQ(count<scf::IfOp>(), 0);
   EXPECT_EQ(count<tile::MmaOp>(), 2);
 }
