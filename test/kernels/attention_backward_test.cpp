@@ -2,20 +2,13 @@
 #include "kernels/attention_backward.hpp"
 
 #include <cmath>
-#include <cstdlib>
-#include <regex>
-#include <string>
 #include <vector>
 
-#include <gtest/gtest.h>
-#include <teeny/teeny.hpp>
-
 #include "kernels/attention.hpp"
+#include "library_kernels.hpp"
 
 namespace teeny {
 namespace {
-
-using Reals = std::vector<double>;
 
 struct Shape {
   int heads = 2, seq = 64, head = 32, block_m = 32, block_n = 32;
@@ -23,25 +16,6 @@ struct Shape {
   double scale() const { return 0.3; }
   std::size_t size() const { return std::size_t(heads) * std::size_t(seq) * std::size_t(head); }
 };
-
-// Values that the element type holds exactly, so that the reference starts from the same numbers.
-template <class D>
-std::vector<D> numbers(std::size_t count, unsigned seed) {
-  std::vector<D> list;
-  std::uint64_t state = seed * 0x9E3779B97F4A7C15u + 1;
-  for (std::size_t i = 0; i < count; ++i) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    list.push_back(D(float(double(state >> 33) * 0x1p-30 - 1)));
-  }
-  return list;
-}
-
-template <class D>
-Reals reals(const std::vector<D>& list) {
-  Reals result;
-  for (D number : list) result.push_back(double(float(number)));
-  return result;
-}
 
 struct Gradients {
   Reals q, k, v;
@@ -74,18 +48,6 @@ Gradients reference(const Shape& shape, const Reals& q, const Reals& k, const Re
         }
     }
   return result;
-}
-
-// Of norms; where the reference is 0 (the scores of a single key), of the elements' mean square.
-double relative_error(const Reals& got, const Reals& expected) {
-  double difference = 0, size = 0;
-  for (std::size_t i = 0; i < got.size(); ++i) difference += std::pow(got[i] - expected[i], 2), size += expected[i] * expected[i];
-  return std::sqrt(difference / (size == 0 ? double(got.size()) : size));
-}
-
-std::vector<std::string> kernel_devices() {
-  if (const char* chosen = std::getenv("TEENY_CASES_DEVICE")) return {chosen};
-  return {"interpreter", "cpu", "simulator:cuda:sm_90a"};
 }
 
 class AttentionGradients : public ::testing::TestWithParam<std::string> {
@@ -147,9 +109,7 @@ TEST_P(AttentionGradients, ManyTurns) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(devices, AttentionGradients, ::testing::ValuesIn(kernel_devices()), [](const auto& info) {
-  return std::regex_replace(info.param, std::regex("[^a-z0-9]"), "_");
-});
+INSTANTIATE_TEST_SUITE_P(devices, AttentionGradients, ::testing::ValuesIn(kernel_devices()), name_of_device);
 
 }  // namespace
 }  // namespace teeny
