@@ -109,6 +109,20 @@ Row matmul(const json& j, CompileOptions compile) {
 
 float scale_of(int head) { return static_cast<float>(1 / std::sqrt(double(head))); }
 
+// a, b, the result, partial sums ([SPLIT, m, n] of f32) and counts of blocks (i32, 0); sizes m, n, k.
+template <class T>
+Row matmul_split(const json& j, CompileOptions compile) {
+  teeny::kernels::SplitMatMul<> kernel{.BM = j.at("BM"), .BN = j.at("BN"), .BK = j.at("BK")};
+  const std::int64_t split = j.at("SPLIT");
+  return {[=](const Place& at, const std::uint64_t* p, const std::int64_t* sizes) {
+    const std::int64_t m = sizes[0], n = sizes[1], k = sizes[2], columns = blocks(n, kernel.BN), rows = blocks(m, kernel.BM);
+    teeny::launch(at.device, {columns, rows, split}, options_of(at, compile), kernel, buffer<T>(at, p[0], m * k),
+                  buffer<T>(at, p[1], k * n), buffer<T>(at, p[2], m * n), buffer<T>(at, p[2], m * n),
+                  buffer<float>(at, p[3], split * m * n), buffer<std::int32_t>(at, p[4], columns * rows), static_cast<int>(m),
+                  static_cast<int>(n), static_cast<int>(k), static_cast<int>(k), static_cast<int>(n), static_cast<int>(n));
+  }};
+}
+
 // q, k, v and the result, [heads, seq, HEAD], with LSE also lse; sizes heads, seq, HEAD.
 template <class T>
 Row attention(const json& j, CompileOptions compile) {
@@ -163,6 +177,7 @@ Row make(const json& j, const CompileOptions& compile) {
   if (kernel == "attention") return attention<T>(j, compile);
   if (kernel == "attention_backward") return attention_backward<T>(j, compile);
   if (kernel == "matmul") return matmul<T, T>(j, compile);
+  if (kernel == "matmul_split") return matmul_split<T>(j, compile);
   if (kernel == "matmul_gelu") return matmul<T, T, teeny::kernels::Gelu>(j, compile);
   throw std::invalid_argument("no kernel is named " + kernel);
 }

@@ -20,6 +20,10 @@ THIN = [(16, 64, 128, 4, 4), (16, 64, 64, 4, 6), (16, 32, 128, 4, 4), (16, 64, 2
         (16, 128, 64, 4, 5), (16, 64, 128, 8, 4)]
 TOLERANCE = {"bf16": 4e-3, "f16": 5e-4, "ieee": 1e-5, "tf32": 5e-4}
 
+# With a depth that programs share: constants and how many of them do
+SMALL_SPLIT = [((64, 64, 64, 4, 4), 2), ((64, 128, 64, 4, 3), 4), ((128, 64, 64, 4, 4), 2), ((128, 128, 64, 4, 4), 4)]
+THIN_SPLIT = [((16, 64, 128, 4, 4), 2), ((16, 128, 64, 4, 5), 4), ((16, 128, 128, 4, 3), 4), ((16, 256, 64, 8, 4), 4)]
+
 # dtype, precision, (m, n, k), teeny's tries, Triton's, the ratio wanted and beside whom
 SQUARES = [("bf16", "ieee", (2048,) * 3, UNITS, UNITS_TRITON, 0.95, ("torch",)),
            ("bf16", "ieee", (4096,) * 3, UNITS, UNITS_TRITON, 0.95, ("torch",)),
@@ -37,6 +41,14 @@ def teenys(rows, dtype, precision, sizes, constants, kernel="matmul"):
     return lambda t: rows.teeny.launcher(
         kernel, dtype, t, sizes, BM=constants[0], BN=constants[1], BK=constants[2], warps=constants[3], stages=constants[4],
         max_registers=constants[5] if len(constants) > 5 else 0, GROUP_M=8, precision=precision)
+
+
+def teenys_split(rows, dtype, sizes, constants, split):
+    m, n, k = sizes
+    partials = torch.empty(split, m, n, device="cuda")
+    arrived = torch.zeros(triton.cdiv(m, constants[0]) * triton.cdiv(n, constants[1]), device="cuda", dtype=torch.int32)
+    return lambda t: rows.teeny.launcher("matmul_split", dtype, (*t, partials, arrived), sizes, BM=constants[0], BN=constants[1],
+                                         BK=constants[2], warps=constants[3], stages=constants[4], SPLIT=split)
 
 
 def tritons(precision, sizes, constants, gelu=False):
@@ -65,7 +77,8 @@ def matmuls(rows):
         check(name, teenys(rows, dtype, precision, sizes, ours[0])(t), t[2], t[0].double() @ t[1].double(),
               TOLERANCE[precision if dtype == "f32" else dtype])
         rows.row(name, 2 * m * n * k, "FLOP/s", inputs, (m * k + k * n + m * n) * torch.finfo(type_).bits // 8,
-                 {"teeny": [teenys(rows, dtype, precision, sizes, c) for c in ours],
+                 {"teeny": [teenys(rows, dtype, precision, sizes, c) for c in ours]
+                           + [teenys_split(rows, dtype, sizes, c, split) for c, split in SMALL_SPLIT if ours is SMALL],
                   "triton": [tritons(precision, sizes, c) for c in theirs],
                   "torch": [lambda t: lambda: torch.matmul(t[0], t[1], out=t[2])]}, wanted, against)
     matmul_gelu(rows)
@@ -113,7 +126,8 @@ def small_matmuls(rows):
         t = inputs()
         check(name, teenys(rows, "bf16", "ieee", (m, s, s), THIN[0])(t), t[2], t[0].double() @ t[1].double(), 4e-3)
         rows.row(name, 2 * s * s, "B/s", inputs, 2 * s * s,
-                 {"teeny": [teenys(rows, "bf16", "ieee", (m, s, s), c) for c in THIN],
+                 {"teeny": [teenys(rows, "bf16", "ieee", (m, s, s), c) for c in THIN]
+                           + [teenys_split(rows, "bf16", (m, s, s), c, split) for c, split in THIN_SPLIT],
                   "triton": [tritons("ieee", (m, s, s), c) for c in THIN],
                   "torch": [lambda t: lambda: torch.matmul(t[0], t[1], out=t[2])],
                   "reading": [reading(4096, 8), reading(8192, 8), reading(8192, 32), reading(4096, 2)]}, 0.85, ("reading",))
