@@ -10,7 +10,7 @@
 // been read. What p needs is computed a second time for turn i + S - 1, carried by the loop where it depends on values
 // that the loop carries.
 //
-// Where lanes have no asynchronous copies, they load into registers ahead of the products and store behind them:
+// Where lanes have no asynchronous copies, or none so narrow, they load into registers ahead of the products and store behind them:
 //   load p(0), store it into buffer 0
 //   for i { load p(i + 1); acc = mma (buffer i mod 2) …; store it into buffer (i + 1) mod 2 }
 // The barrier before the products of turn i tells both that the buffer has been stored and that the other has been read.
@@ -362,16 +362,21 @@ std::vector<Feed> feeds_of(scf::ForOp loop, const AxisInfoAnalysis &axis_info, c
     writes |= load && load.getIsVolatile();
   });
   if (writes) return feeds;
+  std::vector<Feed> through_registers;
+  int64_t registers = 0;  // that a lane's elements of one turn take
   for (auto allocation : loop.getBody()->getOps<tile::AllocOp>()) {
     auto load = allocation.getInitial() ? allocation.getInitial().getDefiningOp<tt::LoadOp>() : tt::LoadOp();
     if (!load || load->getBlock() != loop.getBody() || !load->hasOneUse() || !feeds_product(allocation)) continue;
-    if (!capability.has_copy_async()) {
-      if (is_read_in_every_turn(allocation)) feeds.push_back({load, allocation, 0});
-      continue;
+    if (is_read_in_every_turn(allocation)) {
+      through_registers.push_back({load, allocation, 0});
+      registers += tile::layout_of(load.getType()).input_size(Axis::reg);
     }
     if (!gives_zero_outside(load)) continue;  // copies fill with zeros
     if (int width = copy_width(load, allocation, axis_info, capability)) feeds.push_back({load, allocation, width});
   }
+  // Elements that lie too narrowly for copies take a register each: no more than leave the sums theirs.
+  constexpr int64_t most_registers = 64;
+  if (feeds.empty() && (!capability.has_copy_async() || registers <= most_registers)) return through_registers;
   return feeds;
 }
 
@@ -407,7 +412,7 @@ struct Plan {
 int stages_of(const Plan &plan, const Products &products, const Capability &capability, const GpuOptions &options) {
   auto own = scf::ForOp(plan.loop)->getAttrOfType<IntegerAttr>("tt.num_stages");
   int stages = own ? int(own.getInt()) : options.stages ? options.stages : products.run_on ? 4 : 3;
-  if (!capability.has_copy_async()) stages = std::min(stages, 2);  // registers hold one turn
+  if (plan.feeds.front().width == 0) stages = std::min(stages, 2);  // registers hold one turn
   while (stages > 1 && plan.memory + (stages - 1) * plan.of_feeds > capability.shared_bytes) --stages;
   return stages;
 }
